@@ -128,7 +128,7 @@ class CampaignFolder:
                 look = looks.due(plan, made, left)
                 if look is None:
                     break
-                decided = (named if plan["design"] == looks.INTEGRITY else judge).decide
+                decided = (named if named.names_faults(plan) else judge).decide
                 made.append(decided(plan, stream_records(self.record, []), look, made))
                 write_looks(self.folder, plan, made)
                 say(f"  {looks.look_text(made[-1])}")

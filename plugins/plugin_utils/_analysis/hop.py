@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from .._campaign.nouns import Factor, Plan
-from .._trials.payload import Tally
-from .blame import ALPHA, Trials, compared, holds
+from .._campaign.nouns import Factor, Levels, Plan
+from .._trials.payload import NOTHING_PASSES, Tally
+from .blame import ALPHA, Trials, compared, holds, is_on, trials_of
 from .chains import Hop, chains, explanations
 
 MUCH_LESS = math.log(20)
+# What is assumed at most of the share of trials that a fault strikes, unless nothing passes under it.
+HIGHEST_RATE = 0.9
 
 
 def _log_likelihood(part: Trials) -> float:
@@ -80,15 +82,54 @@ def likeliest(plan: Plan, here: Mapping[str, Tally], kind: str) -> list[list[Hop
     ``here`` are the tallies of one path by profile, ``kind`` is the trouble. Of each end the trials
     count in which nothing is on at the other one.
     """
-    found: list[list[Hop]] = []
-    every = chains(plan)
-    for chain in every:
-        own = {factor["name"] for factor in chain}
-        rest = {factor["name"]: False for factor in plan["factors"] if factor["name"] not in own}
-        alone = {
-            name: tally
-            for name, tally in here.items()
-            if holds(plan, rest, plan["profiles"][name]["levels"])
-        }
-        found.append(_of_chain(plan, chain, alone, kind))
+    found = [
+        _of_chain(plan, chain, _without_others(plan, chain, here), kind) for chain in chains(plan)
+    ]
     return [hops for hops in found if hops]
+
+
+def _without_others(plan: Plan, chain: list[Factor], here: Mapping[str, Tally]) -> dict[str, Tally]:
+    """Return the tallies in which nothing is on but at the hops of one end."""
+    own = {factor["name"] for factor in chain}
+    rest = {factor["name"]: False for factor in plan["factors"] if factor["name"] not in own}
+    return {
+        name: tally
+        for name, tally in here.items()
+        if holds(plan, rest, plan["profiles"][name]["levels"])
+    }
+
+
+def innocent(plan: Plan, here: Mapping[str, Tally]) -> list[set[str]]:
+    """Return of each end at which nothing breaks on a path its profiles; none before another end is in
+    trouble.
+
+    An end is innocent when so many clean trials with all of its hops on would come in at most 5 % of
+    the campaigns from a fault that strikes as often as that of the other end.
+    """
+    ends = [_End(plan, chain, here) for chain in chains(plan)]
+    highest = max((end.rate for end in ends), default=0.0)
+    clean = [end for end in ends if not end.troubled]
+    return [end.profiles for end in clean if (1 - highest) ** end.all_on["trials"] <= ALPHA]
+
+
+class _End:
+    """The trials of one end, in which nothing is on at the other one."""
+
+    def __init__(self, plan: Plan, chain: list[Factor], here: Mapping[str, Tally]) -> None:
+        alone = _without_others(plan, chain, here)
+        on = {name: _hops_on(chain, plan["profiles"][name]["levels"]) for name in alone}
+        all_on = [alone[name] for name in alone if on[name] == len(chain)]
+        self.profiles = {name for name in alone if on[name]}
+        self.all_on = trials_of(all_on)
+        self.troubled = any(alone[name]["troubled"] for name in self.profiles)
+        self.rate = min(_highest_rate(all_on), _rate(self.all_on))
+
+
+def _hops_on(chain: Iterable[Factor], levels: Levels) -> int:
+    return sum(is_on(factor, levels) for factor in chain)
+
+
+def _highest_rate(tallies: Iterable[Tally]) -> float:
+    """Return the largest share of trials that a fault is taken to strike that was seen in these."""
+    kinds = set().union(*(tally["kinds"] for tally in tallies))
+    return 1.0 if kinds <= set(NOTHING_PASSES) else HIGHEST_RATE

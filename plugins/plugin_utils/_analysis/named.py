@@ -2,19 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The interim test of a check of the payload: it ends when the fault of each troubled path is
-named. A path on which each trial of each profile is in trouble has no fault to name. Pure.
+named. A path on which each trial of each profile is in trouble has no fault to name. A check that
+asks for the hop leaves out the end at which nothing breaks. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ...module_utils._engines.payload.command import TEST
 from .._campaign.nouns import Decided, Plan
 from .._statistics.looks import Look
 from .._trials.nouns import Trial
-from .._trials.payload import Tallies, checks_of
+from .._trials.payload import Tallies, Tally, checks_of
 from .blame import Blame, condition_text
-from .cure import Place, at, blames_of
+from .chains import chains
+from .cure import Place, at, blames_of, places_of
+from .hop import innocent, likeliest
+
+
+def names_faults(plan: Plan) -> bool:
+    """Return whether a campaign checks nothing but the payload."""
+    return all(load["test"] == TEST for load in plan["workloads"])
 
 
 def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:
@@ -24,18 +33,25 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     in_time = (trial for trial in trials if trial["block"] <= look["block"])
     tallies = checks_of(in_time).planned
     blames = blames_of({**plan, "looked": before}, tallies)
-    hopeless = [place for place in blames if _always_troubled(tallies, place)]
     conditions: set[str] = set()
     for blamed in blames.values():
         conditions.update(condition_text(blame["settings"]) for blame in blamed)
     return {
         "block": look["block"],
         "alpha": look["alpha"],
-        "settled": [],
-        "answered": bool(conditions or hopeless) and not _unexplained(blames, tallies, hopeless),
+        "settled": sorted(_needed_nowhere(plan, tallies)),
+        "answered": _is_answered(plan, tallies, blames),
         "open": {},
         "named": sorted(conditions),
     }
+
+
+def _is_answered(plan: Plan, tallies: Tallies, blames: Mapping[Place, list[Blame]]) -> bool:
+    """Return whether the fault of each troubled path is named, and there is one."""
+    hopeless = [place for place in blames if _always_troubled(tallies, place)]
+    if not (hopeless or any(blames.values())) or _unexplained(blames, tallies, hopeless):
+        return False
+    return all(_is_placed(plan, at(tallies, place), blames[place]) for place in blames)
 
 
 def _unexplained(
@@ -54,3 +70,23 @@ def _troubled(tallies: Tallies, place: Place) -> bool:
 def _always_troubled(tallies: Tallies, place: Place) -> bool:
     """Return whether each trial of a path was in trouble, with all off, too."""
     return all(tally["troubled"] == tally["trials"] for tally in at(tallies, place).values())
+
+
+def _needed_nowhere(plan: Plan, tallies: Tallies) -> set[str]:
+    """Return the profiles that tell nothing more of any path: those of an end at which nothing breaks."""
+    left_out = [
+        set[str]().union(*innocent(plan, at(tallies, place))) for place in places_of(tallies)
+    ]
+    return set.intersection(*left_out) if left_out else set()
+
+
+def _is_placed(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> bool:
+    """Return whether at each end of a path one hop is named, or nothing breaks. A campaign that does not
+    ask for the hop has no ends.
+    """
+    ends = chains(plan)
+    if not blames or not ends:
+        return True
+    hops = likeliest(plan, here, blames[0]["kind"])
+    named = [near for near in hops if len(near) == 1]
+    return len(named) + len(innocent(plan, here)) == len(ends)

@@ -19,7 +19,9 @@ SCHEMA = 1
 BLOCKS = 16  # at most, of a campaign that names none
 NAMED_BLOCKS = 4  # the same, of a check that ends when a fault is named
 ANSWERED, NAMED = "answered", "named"  # what ``until`` may be
-INTEGRITY = "integrity"  # the design that names a fault
+INTEGRITY = "integrity"
+# Designs that name a fault, the second one where a campaign asks for the hop.
+NAMING = (INTEGRITY, "profiles")
 DESIGNS = (
     "on_off",
     "one_at_a_time",
@@ -34,7 +36,7 @@ def looks_of(campaign: Campaign, blocks: int, where: str) -> list[Look]:
     """
     if not campaign["until"]:
         return []
-    designs = (INTEGRITY,) if campaign["until"] == NAMED else DESIGNS
+    designs = NAMING if campaign["until"] == NAMED else DESIGNS
     if campaign["design"] not in designs:
         raise InputError(
             f"design {campaign['design']} cannot end when it is {campaign['until']}",

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._campaign.factors import ENDS
+from .._campaign.looks import NAMED
 from .._campaign.nouns import Factor, Plan
 
 TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
+SHORTEST = 0.5  # s of a check that a path needs on which nothing passes
 MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
@@ -70,18 +72,25 @@ def blocks_for(rate: float) -> int:
     return min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS)))
 
 
-def seconds_for(plan: Plan, rate: float) -> float:
+def seconds_for(plan: Plan, rate: float, nothing_passes: bool = False) -> float:
     """Return how long a check takes to see such a fault, in seconds."""
     seconds = max((float(load["duration"]) for load in plan["workloads"]), default=4.0)
-    return min(SHORT, seconds) if rate >= NEARLY_EACH else seconds
+    if rate < NEARLY_EACH:
+        return seconds
+    return min(SHORTEST if nothing_passes else SHORT, seconds)
 
 
 def hop_campaign(
-    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0
+    plan: Plan,
+    off: Sequence[str],
+    paths: Iterable[str],
+    rate: float = 1.0,
+    nothing_passes: bool = False,
 ) -> dict[str, Any] | None:
     """Return the campaign for what a cure switches off, on the paths on which that is to blame;
     None where that tells nothing more.
     ``rate`` is the share of the trials that were in trouble before: the rarer, the more blocks.
+    Where ``nothing_passes`` in these, a check is short.
 
     What is not varied stays as it is on the hosts, so the settings that these need are on.
     """
@@ -93,6 +102,7 @@ def hop_campaign(
     return {
         "name": f"{plan['name']}-hop"[:64],
         "design": "profiles",
+        "until": NAMED,
         "control": "all_off",
         "profiles": _profiles(chains),
         "blocks": blocks_for(rate),
@@ -101,6 +111,6 @@ def hop_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate),
+        "duration": seconds_for(plan, rate, nothing_passes),
         "confirm": 0,
     }

@@ -80,9 +80,12 @@ def _fewest_again(plan: Plan) -> int:
     )
 
 
-def again(plan: Plan, levels: Levels, rate: float = 1.0) -> dict[str, Any]:
+def again(
+    plan: Plan, levels: Levels, rate: float = 1.0, nothing_passes: bool = False
+) -> dict[str, Any]:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
+    Where ``nothing_passes`` in these, a check is short.
     """
     without = all_on(plan)
     all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
@@ -99,7 +102,7 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0) -> dict[str, Any]:
         "factors": [_factor(factor) for factor in plan["factors"]],
         "profiles": profiles,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate),
+        "duration": seconds_for(plan, rate, nothing_passes),
         "confirm": 0,
     }
 
@@ -124,8 +127,8 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "compared_with": plan["control"],
         "changes": changes,
         "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
-        "again": again(plan, cure.levels, cure.rate),
-        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate),
+        "again": again(plan, cure.levels, cure.rate, cure.small_too),
+        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.small_too),
         "bits": None if cure.small_too else bits_campaign(plan, cure.off, cure.paths, cure.rate),
     }
 

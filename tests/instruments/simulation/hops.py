@@ -12,8 +12,10 @@ from __future__ import annotations
 import random
 import sys
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop, named
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import looks
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -66,7 +68,36 @@ class Chain(curing.Machine):
         super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])
 
 
-def named(seed, rate, noise):
+COUNTS = dict.fromkeys(result.COUNTS, 0)
+SIGNS = {payload.WRONG: {"wrong": 1}, payload.SEGMENTS_LOST: {"segments_lost": 4}, None: {}}
+
+
+def _trial(visit, kind):
+    """Return the record of a visit's trial in which something was wrong, or nothing."""
+    path, mtu = curing.PLACE
+    check = {**COUNTS, "first": None, **SIGNS[kind]}
+    whole = {"elapsed_s": 1.0, "mss": 1448, "checks": {"tcp_forward": check}, "error": None}
+    row = {key: visit[key] for key in ("profile", "block")}
+    counters = {"client": {}, "server": {}}
+    return {**row, "path": path, "mtu": mtu, "result": {"payload": {**whole, "counters": counters}}}
+
+
+def until_named(machine, plan):
+    """Return the interim tests and the trials of a campaign that ends when its fault is named."""
+    made = []
+    record = []
+    for block in range(1, plan["blocks"] + 1):
+        visits = looks.with_looks(plan, made)["visits"]
+        for visit in (visit for visit in visits if visit["block"] == block):
+            levels = plan["profiles"][visit["profile"]]["levels"]
+            record.append(_trial(visit, machine.trial(levels, len(record))))
+        ended = bool(made and made[-1]["answered"])
+        due = [look for look in plan["looks"] if look["block"] == block and not ended]
+        made += [named.decide(plan, record, look, list(made)) for look in due]
+    return made, record
+
+
+def named_by(seed, rate, noise):
     """Return whether the hop of a chain is the one that is named, alone."""
     chance = random.Random(seed)
     classes = chance.choice(CHAINS)
@@ -75,7 +106,8 @@ def named(seed, rate, noise):
     truth = chains.Hop(
         (setting,), chance.choice(("client", "server")), chance.choice(sorted(classes))
     )
-    checks = curing.measured(Chain(plan, truth, rate, noise, seed), plan)
+    _made, record = until_named(Chain(plan, truth, rate, noise, seed), plan)
+    checks = payload.checks_of(record)
     return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [[truth]]
 
 
@@ -83,7 +115,7 @@ def main(chains):
     """Print how often the hop is named, by rate and noise."""
     for rate in curing.RATES:
         for noise in curing.NOISES:
-            right = sum(named(seed, rate, noise) for seed in range(chains))
+            right = sum(named_by(seed, rate, noise) for seed in range(chains))
             print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {chains} chains")
 
 

@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._report.tes
 )
 
 CLASSES = hops.CHAINS[-1]
+NOWHERE = chains.Hop(("tx",), "client", "underlay")
 
 
 def checks_of(truth, plan, rate=1.0, noise="none", seed=1):
@@ -38,13 +39,39 @@ def test_a_fault_that_always_acts_is_placed(setting, side, devices):
 
 def test_rare_faults_are_placed_in_most_chains_under_each_noise():
     for noise in curing.NOISES:
-        assert sum(hops.named(seed, 1e-4, noise) for seed in range(20)) >= 16
+        assert sum(hops.named_by(seed, 1e-4, noise) for seed in range(20)) >= 16
+
+
+@pytest.mark.parametrize("devices", CLASSES)
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_an_end_at_which_nothing_breaks_is_left_out(side, devices):
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    truth = chains.Hop(("tx",), side, devices)
+    made, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+    assert made[-1]["answered"]
+    assert likeliest(plan, payload.checks_of(record)) == [[truth]]
+    other = {"client": "server", "server": "client"}[side]
+    late = {trial["profile"] for trial in record if trial["block"] > 2}
+    assert not any(f"_at_{other}" in name for name in late)
+    assert 3 * len(record) <= 2 * len(plan["visits"])
+
+
+def test_an_end_that_breaks_seldom_is_not_left_out():
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    here = curing.measured(hops.Chain(plan, NOWHERE, 0.0, "none", 1), plan).planned
+    tallies = at(here, curing.PLACE)
+    often, seldom = "tx_at_client", "tx_at_server"
+    tallies[often].update(troubled=3, kinds={payload.WRONG: 3}, trials=6)
+    for trials, spared in ((1, False), (3, False), (6, True)):
+        tallies[seldom].update(trials=trials)
+        assert (seldom in set().union(*hop.innocent(plan, tallies))) is spared
+    tallies["not_tx_at_server_tunnel"].update(troubled=1, kinds={payload.WRONG: 1})
+    assert hop.innocent(plan, tallies) == []
 
 
 def test_what_did_not_break_has_no_hop():
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
-    truth = chains.Hop(("tx",), "client", "underlay")
-    assert likeliest(plan, checks_of(truth, plan, rate=0.0)) == []
+    assert likeliest(plan, checks_of(NOWHERE, plan, rate=0.0)) == []
 
 
 def test_a_campaign_that_varies_no_setting_by_hop_names_none():
