@@ -17,7 +17,6 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from ..module_utils._engines.payload.command import TEST as PAYLOAD
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
@@ -25,6 +24,7 @@ from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._request import campaign as campaign_checks
+from ..plugin_utils._request import engines
 from ..plugin_utils._request import hosts as host_checks
 from ..plugin_utils._request import variables as variable_checks
 from ..plugin_utils._request.variables import Problem
@@ -33,7 +33,7 @@ ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC: Spec = {
     "group": {"type": "str", "default": "lab_nodes"},
     **IN_RESULTS,
-    "engine": {"type": "str"},
+    "engine": {"type": "str", "default": "netperf"},
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
     "names_only": {"type": "bool", "default": False},
@@ -45,7 +45,7 @@ class ActionModule(ControllerAction):
     """Say all that is wrong, and fail with the first of it."""
 
     SPEC = SPEC
-    payload_only = False  # whether the campaign that is asked for checks the payload alone
+    campaign: Campaign | None = None  # that is asked for, as far as it was read
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         problems = variable_checks.merged(self._found(options, task_vars))
@@ -54,12 +54,24 @@ class ActionModule(ControllerAction):
                 say(f"  {problem}")
             more = f" {len(problems) - 1} more above." if problems[1:] else ""
             raise AnsibleActionFail(f"{problems[0]}{more}")
-        return {"payload_only": self.payload_only}
+        return (
+            {} if options["names_only"] else self._engines(options["engine"], task_vars)._asdict()
+        )
+
+    def _engines(self, asked: str, task_vars: dict[str, Any]) -> engines.Engines:
+        between = forwarders.forwarders_of(task_vars["groups"])
+        ends = forwarders.without(task_vars["ansible_play_hosts_all"], between)
+        nodes = [task_vars["hostvars"][node] for node in ends]
+        has_lab = not all(node.get(f"{variable_checks.PREFIX}ends") for node in nodes)
+        return engines.engines_needed(asked, self.campaign, has_lab)
 
     def _found(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Iterable[Problem]:
         if options["names_only"]:
             return self._unknown_names(task_vars)
         if options["readings"]:
+            readings: Mapping[str, host_checks.Reading] = options["readings"]
+            programs = [reading["programs"] for reading in readings.values()]
+            options["engine"] = engines.available(options["engine"], programs)
             return self._nodes_read(options, task_vars)
         return self._problems(options, task_vars)
 
@@ -80,16 +92,15 @@ class ActionModule(ControllerAction):
             variables = task_vars["hostvars"][node]
             yield from variable_checks.unknown_names(node, variables, known)
             yield from variable_checks.wrong_values(node, _values(variables), known)
-        if arguments["campaign_required"] or arguments["campaign"] or arguments["campaign_file"]:
+        if _has_campaign(arguments):
             yield from self._campaign_problems(arguments, task_vars, group, homes)
 
     def _campaign(
         self, arguments: dict[str, Any], playing: list[str], own_mtu: int | None = None
     ) -> Campaign:
         folders = places(self._loader.get_basedir())
-        campaign = asked_campaign(arguments, folders, playing, own_mtu).campaign
-        self.payload_only = all(load["test"] == PAYLOAD for load in campaign["workloads"])
-        return campaign
+        self.campaign = asked_campaign(arguments, folders, playing, own_mtu).campaign
+        return self.campaign
 
     def _campaign_problems(
         self,
@@ -123,20 +134,21 @@ class ActionModule(ControllerAction):
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
-        campaign = None
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         between = forwarders.forwarders_of(task_vars["groups"])
-        if arguments["campaign_required"]:
+        campaign = None
+        if _has_campaign(arguments):
             hosts = forwarders.without(task_vars["ansible_play_hosts_all"], between)
             own_mtu = _own_mtu(arguments["readings"], task_vars["hostvars"])
             campaign = self._campaign(arguments, guests.measuring(hosts, homes), own_mtu)
+        needed = self._engines(arguments["engine"], task_vars).needed
         readings: dict[str, host_checks.Reading] = arguments["readings"]
         wanted = {
             node: host_checks.wanted_of(
                 _values(task_vars["hostvars"][node]),
-                campaign,
+                campaign if arguments["campaign_required"] else None,
                 node in homes,
-                arguments["engine"],
+                needed,
                 node in between,
             )
             for node in readings
@@ -148,6 +160,12 @@ class ActionModule(ControllerAction):
         for line in host_checks.table(rows):
             say(f"  {line}")
         return host_checks.problems(rows)
+
+
+def _has_campaign(arguments: Mapping[str, Any]) -> bool:
+    """Return whether a campaign is given, or must be."""
+    given = arguments["campaign"] or arguments["campaign_file"]
+    return bool(arguments["campaign_required"] or given)
 
 
 def _own_mtu(

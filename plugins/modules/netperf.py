@@ -17,6 +17,7 @@ author:
 extends_documentation_fragment:
   - offload.lab.attributes.action
   - offload.lab.attributes
+  - offload.lab.engine
 attributes:
   check_mode:
     support: full
@@ -57,8 +58,6 @@ options:
         M(offload.lab.netserver) with the same engine.
       - V(sockets) is Python alone. It has no O(confidence), but the 99.9th percentile of latencies, and percentiles of
         several streams.
-    type: str
-    choices: [netperf, iperf3, payload, sockets]
   duration:
     description: Duration of the measurement in seconds, 1 to 86400.
     type: int

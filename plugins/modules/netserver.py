@@ -23,6 +23,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.attributes
+  - offload.lab.engine
 options:
   servers:
     description:
@@ -58,8 +59,6 @@ options:
         V(iperf3) 1005.
       - A server of V(iperf3) serves one client at a time.
       - V(payload) compares what arrives with what was sent, byte for byte. It is Python alone, as V(sockets) is.
-    type: str
-    choices: [netperf, iperf3, payload, sockets]
     default: netperf
   each:
     description: With O(endpoints), how many servers each address gets, on ports one after the other, 1 to 1000.

@@ -17,6 +17,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.attributes.info
+  - offload.lab.engine.streaming
 options:
   paths:
     description: The paths, seen from this node.
@@ -41,8 +42,6 @@ options:
     default: 12865
   engine:
     description: The engine that makes the TCP stream.
-    type: str
-    choices: [netperf, iperf3, sockets]
     default: netperf
   token:
     description: The token of the servers, which M(offload.lab.netserver) returns.
@@ -85,6 +84,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
+from ..module_utils._engines.engines import STREAMING
 from ..module_utils._host.module import run_module
 from ..module_utils._preflight import path
 
@@ -120,7 +120,7 @@ def main() -> None:
             "port": {"type": "int", "default": network.NETSERVER_PORT},
             "engine": {
                 "type": "str",
-                "choices": ["netperf", "iperf3", "sockets"],
+                "choices": STREAMING,
                 "default": "netperf",
             },
             "token": {"type": "str", "no_log": True},

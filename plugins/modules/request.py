@@ -35,8 +35,11 @@ options:
     type: path
     default: results
   engine:
-    description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
+    description:
+      - The engine of the lab, which also makes the load of a campaign that names none.
+      - V(auto) is netperf where each node of O(readings) has it, else iperf3.
     type: str
+    default: netperf
   readings:
     description:
       - By node the C(preflight) that M(offload.lab.preflight_info) returned.
@@ -74,9 +77,18 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-payload_only:
-  description: Whether the campaign checks the payload alone, which needs no netperf and no iperf3.
-  returned: success
-  type: bool
-  sample: true
+engine:
+  description:
+    - What makes the load of a campaign that names no engine.
+    - V(auto) becomes an engine when O(readings) are given.
+    - Without a lab it is V(sockets) for a campaign that checks the payload alone.
+  returned: unless O(names_only)
+  type: str
+  sample: netperf
+needed:
+  description: The engines that the lab and the campaign need.
+  returned: unless O(names_only)
+  type: list
+  elements: str
+  sample: [netperf, iperf3]
 """

@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "modules": {"module_utils"},
     "module_utils": {"module_utils"},
     "plugin_utils": {"plugin_utils", "module_utils"},
-    "doc_fragments": set(),
+    "doc_fragments": {"module_utils"},
 }
 CONTROLLER_PLUGINS_MAY_IMPORT = {"plugin_utils", "module_utils"}
 # On targets everything goes through one door. The connection plugin is the door into a node. The door of

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from types import MappingProxyType
 from typing import (
     Any,
     ContextManager,
@@ -134,12 +135,20 @@ class Engine:
     server = ""  # its server, in messages
     program = ""  # what the client runs
     served_by = ""  # what the server runs
+    # By family of the operating system the package that brings its programs, "" where none does.
+    # Empty: it needs no program but Python.
+    packages: Mapping[str, str] = MappingProxyType({})
+    automatic = False  # whether offload_lab_engine: auto may choose it
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
     reads_token = False  # whether its client sends the token of the server by itself
     serves_many = True  # whether a server has several clients at the same time
     ends_on_time = True  # whether its traffic ends after the workload's duration
     port_offset = 0  # of its server, above netserver's port
     clock = 1.0  # s: the shortest time that it measures by its own clock
+
+    def programs(self) -> list[str]:
+        """Return the programs that a node needs for it, besides Python."""
+        return list(dict.fromkeys((self.program, self.served_by))) if self.packages else []
 
     def refuse(self, load: Load) -> None:
         """Raise InputError for a workload that this engine cannot make."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from .._base.errors import InputError
 from .engine import Engine
@@ -17,6 +17,10 @@ from .sockets.sockets import Sockets
 
 ENGINES: tuple[Engine, ...] = (Netperf(), Iperf3(), PayloadCheck(), Sockets())
 BY_NAME = {engine.name: engine for engine in ENGINES}
+# Those that can make the load of a campaign that names none: its paths are checked with a stream.
+STREAMING = [engine.name for engine in ENGINES if "TCP_STREAM" in engine.tests]
+AUTO = "auto"  # the first of the automatic engines whose programs all nodes have
+FAMILIES = ("debian", "rhel", "suse", "alpine")  # of operating systems
 # Each once, in the order of the engines.
 TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(one.tests for one in ENGINES)))
 
@@ -42,3 +46,25 @@ def engine_of(test: str, name: object = None) -> Engine:
 def engine_that_started(argv: Sequence[str]) -> Engine:
     """Return the engine of a process on the client; netperf where none knows it."""
     return next((engine for engine in ENGINES if engine.started(argv)), ENGINES[0])
+
+
+def candidates(name: str) -> list[str]:
+    """Return the engines that a value of offload_lab_engine may mean."""
+    if name == AUTO:
+        return [engine.name for engine in ENGINES if engine.automatic]
+    return [engine_named(name).name]
+
+
+def programs_of(names: Iterable[str]) -> list[str]:
+    """Return the programs that nodes need for these engines."""
+    every = (engine_named(name).programs() for name in names)
+    return list(dict.fromkeys(itertools.chain.from_iterable(every)))
+
+
+def packages_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return by family of the operating system the package of each program of these engines."""
+    found: dict[str, dict[str, str]] = {family: {} for family in FAMILIES}
+    for engine in map(engine_named, names):
+        for family, packages in found.items():
+            packages.update(dict.fromkeys(engine.programs(), engine.packages.get(family, "")))
+    return found

@@ -37,34 +37,32 @@ def tunnel_asked(variables: Variables) -> InTunnel:
     )
 
 
-def refused(
-    datapath: str, tunnel: InTunnel, campaign: Campaign | None, engine: str | None
-) -> Iterator[str]:
+def refused(datapath: str, tunnel: InTunnel, campaign: Campaign | None) -> Iterator[str]:
     """Yield why a lab with this datapath cannot have this tunnel, or measure this campaign."""
     try:
         check_tunnel(tunnel, datapath)
     except InputError as error:
         yield str(error)
     if datapath == "netdev" and campaign:
-        yield from _lost(campaign, engine)
+        yield from _lost(campaign)
 
 
-def _lost(campaign: Campaign, engine: str | None) -> Iterator[str]:
+def _lost(campaign: Campaign) -> Iterator[str]:
     """Yield the workloads whose datagrams do not get through a tunnel of the userspace datapath as
     they were sent.
     """
     paths = [path_named(name) for name in campaign["paths"]]
     through = " and ".join(path.name for path in paths if path.tunnelled and not path.nodes)
     for workload in campaign["workloads"] if through else ():
-        if _sends_together(workload, engine):
+        if _sends_together(workload):
             yield (
                 f"workload {workload['name']} sends several datagrams with one call, which the "
                 f"userspace datapath loses or joins on {through}. Give it udp_segment: false."
             )
 
 
-def _sends_together(workload: Workload, engine: str | None) -> bool:
-    """Return whether one call sends several datagrams; ``engine`` makes what names none."""
-    if workload["test"] != SENDS_TOGETHER or (workload.get("engine") or engine) != Sockets.name:
+def _sends_together(workload: Workload) -> bool:
+    """Return whether one call sends several datagrams."""
+    if workload["test"] != SENDS_TOGETHER or workload.get("engine") != Sockets.name:
         return False
     return workload.get("udp_segment", True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._base.errors import LabError
-from ...module_utils._engines.engines import BY_NAME, ENGINES
+from ...module_utils._engines.engines import ENGINES, programs_of
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from ...module_utils._iproute.parse import Link
@@ -103,7 +103,7 @@ class WantedOfNode(NamedTuple):
     more_devices: Sequence[str]
     allowed: Sequence[str]
     install: bool
-    engine: str | None  # that makes the load; None: not known
+    engines: Sequence[str]  # that the lab and the campaign need
     address: str
     campaign: Campaign | None
     factors: Sequence[str]
@@ -118,7 +118,7 @@ def wanted_of(
     variables: Variables,
     campaign: Campaign | None,
     guest: bool = False,
-    engine: str | None = None,
+    engines: Sequence[str] = (ENGINES[0].name,),
     forwards: bool = False,
 ) -> WantedOfNode:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
@@ -138,7 +138,7 @@ def wanted_of(
         forwards=forwards,
         tunnel=tunnel_asked(variables),
         guest=guest,
-        engine=engine,
+        engines=engines,
         own=bool(value("ends", [])),
         varies_underlay=any(_varies_underlay(factor, forwards) for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
@@ -170,19 +170,8 @@ def _user(reading: Reading) -> Iterator[tuple[str, str]]:
         yield OK, user["name"]
 
 
-def _of_other_engines(engine: str | None) -> set[str]:
-    """Return the programs that only other engines run."""
-    if engine not in BY_NAME:
-        return set()
-    others: set[str] = set()
-    for one in ENGINES:
-        if one.name != engine:
-            others.update((one.program, one.served_by))
-    return others
-
-
 def _programs(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    unused = _of_other_engines(wanted.engine)
+    unused = set(programs_of(engine.name for engine in ENGINES)) - set(programs_of(wanted.engines))
     missing = [
         name for name, path in reading["programs"].items() if path is None and name not in unused
     ]
@@ -317,7 +306,7 @@ def _switch(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]
         yield WRONG, reading["switch"]["refused"]
     if not wanted.own:
         datapath = reading["switch"]["datapath"]
-        for why in refused(datapath, wanted.tunnel, wanted.campaign, wanted.engine):
+        for why in refused(datapath, wanted.tunnel, wanted.campaign):
             yield WRONG, why
     yield OK, reading["switch"]["datapath"]
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._base import network
+from ...module_utils._engines.engines import AUTO, STREAMING
 from .._campaign import survey
 from .._campaign.campaign_file import OVERRIDES
 from .._paths.lab_paths import Variables
@@ -44,6 +45,8 @@ NETWORKS = (
     f"{PREFIX}flat_network",
     f"{PREFIX}bridged_network",
 )
+# Of variables whose choices the code knows.
+CHOICES = {f"{PREFIX}engine": [*STREAMING, AUTO]}
 MOST_PLACES = 3  # named in a message; the others are counted
 LONGEST_VALUE = 60  # characters of a value in a message
 LISTENERS = (f"{PREFIX}netperf_port", f"{PREFIX}probe_port")  # both TCP, on the same address
@@ -75,12 +78,10 @@ def known_variables(roles: str) -> Spec:
             with open(path, encoding="utf-8") as stream:
                 entries = yaml.safe_load(stream)["argument_specs"].values()
             for entry in entries:
-                known.update(
-                    {
-                        name: {**option, "required": False}
-                        for name, option in (entry.get("options") or {}).items()
-                    }
-                )
+                for name, option in (entry.get("options") or {}).items():
+                    known[name] = {**option, "required": False}
+    for name, choices in CHOICES.items():
+        known[name] = {**known[name], "choices": choices}
     return known
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Sequence
 
 from ..._base.errors import InputError
@@ -26,6 +27,10 @@ class Iperf3(Engine):
     server = "iperf3 server"
     program = "iperf3"
     served_by = "iperf3"
+    packages = MappingProxyType(
+        {"debian": "iperf3", "rhel": "iperf3", "suse": "iperf", "alpine": "iperf3"}
+    )
+    automatic = True
     asks = ("iperf3", "--version")
     serves_many = False
     # Behind the first thousand data ports of netperf, which a campaign may use as well.

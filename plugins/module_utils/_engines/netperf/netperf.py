@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Sequence
 
 from ..._base.errors import ParseError
@@ -102,6 +103,8 @@ class Netperf(Engine):
     server = "netserver"
     program = "netperf"
     served_by = "netserver"
+    packages = MappingProxyType({"debian": "netperf"})
+    automatic = True
     asks = ("netperf", "-V")
 
     def shortest(self, load: Load) -> float:

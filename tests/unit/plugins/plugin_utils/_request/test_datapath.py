@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import with_engine
 from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import InTunnel
 from ansible_collections.offload.lab.plugins.plugin_utils._request.datapath import (
     refused,
@@ -37,18 +38,18 @@ def campaign(path, **keys):
     ],
 )
 def test_datagrams_that_one_call_sends_together(path, keys, datapath, wrong):
-    told = list(refused(datapath, InTunnel(), campaign(path, **keys), "netperf"))
+    told = list(refused(datapath, InTunnel(), campaign(path, **keys)))
     assert bool(told) == wrong
     if wrong:
         assert f"loses or joins on {path}. Give it udp_segment: false." in told[0]
 
 
 def test_the_engine_of_the_lab_makes_them_where_the_workload_names_none():
-    asked = campaign("tenant_vxlan")
-    for workload in asked["workloads"]:
-        del workload["engine"]
-    assert list(refused("netdev", InTunnel(), asked, "sockets"))
-    assert not list(refused("netdev", InTunnel(), asked, "netperf"))
+    workload = {key: value for key, value in TOGETHER.items() if key != "engine"}
+    lab = {"name": "x", "blocks": 6, "paths": ["tenant_vxlan"], "workloads": [workload]}
+    for engine, wrong in (("sockets", True), ("netperf", False)):
+        asked = read_campaign(with_engine(lab, engine))
+        assert bool(list(refused("netdev", InTunnel(), asked))) == wrong
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,6 @@ def test_the_engine_of_the_lab_makes_them_where_the_workload_names_none():
 )
 def test_a_tunnel_that_the_lab_cannot_have(variables, datapath, said):
     asked = tunnel_asked({f"offload_lab_{name}": value for name, value in variables.items()})
-    told = list(refused(datapath, asked, None, None))
+    told = list(refused(datapath, asked, None))
     assert bool(told) == bool(said)
     assert said is None or said in told[0]

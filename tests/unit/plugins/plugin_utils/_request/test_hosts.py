@@ -9,9 +9,11 @@ import copy
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import programs_of
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._request.engines import engines_needed
 from ansible_collections.offload.lab.plugins.plugin_utils._request.hosts import (
     apart,
     judge,
@@ -169,12 +171,27 @@ def test_programs_that_will_be_installed_are_noted():
 
 
 def test_of_the_engines_only_the_chosen_one_has_to_be_there():
-    wanted = wanted_of({**VARIABLES, "offload_lab_ends": [{}]}, None, engine="iperf3")
+    wanted = wanted_of({**VARIABLES, "offload_lab_ends": [{}]}, None, engines=["iperf3"])
     programs = {"ethtool": "/sbin/ethtool", "netperf": None, "netserver": None, "iperf3": None}
     [row] = problems(judge("node1", {**READING, "programs": programs}, wanted))
     assert "missing: iperf3. Install" in str(row)
     there = {**programs, "iperf3": "/usr/bin/iperf3"}
     assert not problems(judge("node1", {**READING, "programs": there}, wanted))
+
+
+def test_a_workload_that_names_another_engine_needs_its_programs_too():
+    """The nodes of a lab of netperf lack iperf3, which one workload names."""
+    workloads = [{"name": "small", "test": "TCP_STREAM", "engine": "iperf3"}, "tcp_rr"]
+    campaign = read_campaign({"name": "x", "blocks": 6, "workloads": workloads})
+    needed = engines_needed("netperf", campaign, has_lab=True).needed
+    assert {"netperf", "netserver", "iperf3"} <= set(programs_of(needed))
+    reading = {
+        **READING,
+        "programs": {**dict.fromkeys(programs_of(needed), "/bin/x"), "iperf3": None},
+    }
+    variables = {**VARIABLES, "offload_lab_install_packages": False}
+    [row] = problems(judge("node1", reading, wanted_of(variables, None, engines=needed)))
+    assert "missing: iperf3. Install" in str(row)
 
 
 def test_a_campaign_left_in_the_middle_has_set_its_own_mtu():
