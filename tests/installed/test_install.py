@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 BLOCK = (CHECKOUT / "README.md").read_text().split("## Use it on two hosts\n\n")[1].split("\n\n")[0]
+REPOSITORY = "https://github.com/offload-lab/offload.lab"
 COMMANDS = [line.strip().partition("  #")[0].strip() for line in BLOCK.splitlines()]
 
 
@@ -34,7 +35,7 @@ def _user(home, tmp_path):
 
 def test_the_commands_of_readme_install_it(user, tmp_path):
     clone, install, copy, preflight = COMMANDS[:4]
-    user(clone.partition("&&")[0].replace("<this repository>", str(CHECKOUT)))
+    user(clone.partition("&&")[0].replace(REPOSITORY, str(CHECKOUT)))
     user(f"{install} --no-deps")
     user(copy)
     assert (tmp_path / "my_hosts/hosts.yml").is_file()

@@ -48,7 +48,7 @@ from ansible_collections.offload.lab.tests.instruments.simulation.spending impor
 CAMPAIGNS = int(os.environ.get("BENCH_CAMPAIGNS", "100"))
 SERIES = Path(__file__).parent / "noise_series.json"
 STEP = 0.25  # s of a value of a series
-# s of a run of offload.lab, and of a start of netperf: docs/overhead.md
+# s of a run of offload.lab, and of a start of netperf: docs/decisions/overhead.md
 ONCE = 14.4
 START = 0.15
 TIMES = (60, 120, 240, 480, 960, 1920)  # s

@@ -5,7 +5,7 @@
 report says of it.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
-tests/instruments/simulation/causes.py CAMPAIGNS. It prints rows of docs/statistics.md.
+tests/instruments/simulation/causes.py CAMPAIGNS. It prints rows of docs/decisions/statistics.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 those of real ones.
 
 Truths are drawn from four kinds of effects, noises are those of worlds.py, visit by visit. Run as a
-script it prints rows of docs/statistics.md, for so many campaigns a cell and trials a visit, and
+script it prints rows of docs/decisions/statistics.md, for so many campaigns a cell and trials a visit, and
 for all noises or those that are named. Wrong is a set more than 2 % below the best of all; in
 brackets: nothing recommended, and the campaigns. With ``hard``, a number and noises it prints how
 often the nominated set is more than 3 % below the best of truths that have a gain of three together.

@@ -6,7 +6,7 @@ table shows +5 %, how often its interval holds that, and how often a report of n
 something.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
-tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/statistics.md.
+tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/decisions/statistics.md.
 SPENDING_BLOCKS (9) are the blocks of 1 s cells whose time is spent.
 
 A visit costs what it does today beside its cells; the scatter of a cell grows as one over the root
@@ -38,7 +38,7 @@ from ansible_collections.offload.lab.tests.instruments.simulation import claims,
 
 TABLES = 4
 VISITS = 2
-BESIDE = 0.9  # s of a visit beside its cells, docs/overhead.md
+BESIDE = 0.9  # s of a visit beside its cells, docs/decisions/overhead.md
 BLOCKS = int(os.environ.get("SPENDING_BLOCKS", "9"))  # of 1 s cells
 BUDGET = BLOCKS * VISITS * (BESIDE + TABLES * 1.0)  # s
 EFFECTS = 2 * TABLES

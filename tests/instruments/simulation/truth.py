@@ -6,7 +6,7 @@ there, do its intervals cover, is the smallest detectable effect the one it says
 
 Thousands of campaigns are as many tables of one cube, so that all run through the code that a real
 campaign runs through, at once. Used by the unit tests, and by tests/instruments/simulation/truth_tables.py for
-docs/statistics.md.
+docs/decisions/statistics.md.
 """
 
 from __future__ import annotations

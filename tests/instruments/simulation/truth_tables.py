@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulate campaigns with a known truth and put the tables into docs/statistics.md and
+"""Simulate campaigns with a known truth and put the tables into docs/decisions/statistics.md and
 docs/decisions/intervals.md.
 
 Run it as: make live; PYTHONPATH=.build/live python tests/instruments/simulation/truth_tables.py. Takes hours
@@ -347,7 +347,7 @@ def fill(path, makers):
 
 
 PAGES = {
-    "statistics.md": [
+    "decisions/statistics.md": [
         report_claims,
         wrong,
         headlines,

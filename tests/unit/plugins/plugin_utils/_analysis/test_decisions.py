@@ -4,7 +4,7 @@
 """What people act on: claims, nominations and recommendations of simulated campaigns with a known
 truth, fixed seeds.
 
-Short forms; tests/instruments/simulation/truth_tables.py writes the long ones into docs/statistics.md.
+Short forms; tests/instruments/simulation/truth_tables.py writes the long ones into docs/decisions/statistics.md.
 """
 
 from __future__ import annotations

@@ -332,7 +332,7 @@ def test_what_is_not_reachable_is_neither_visited_nor_nominated():
 
 @pytest.mark.nightly  # one search finds the best set and confirms it, above
 def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
-    """A short form of the table in docs/statistics.md."""
+    """A short form of the table in docs/decisions/statistics.md."""
     found = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(8)]
     assert max(row[2] for row in found) <= 45
     assert sum(row[1] is None or row[1] > searching.WRONG for row in found) <= 1
