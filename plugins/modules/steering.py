@@ -26,6 +26,7 @@ options:
       - C(rps) and C(xps) are mappings with C(cpus), which is V(off), V(all) for all CPUs that are online, or a
         hexadecimal mask of CPUs such as V(f), with commas between groups of 32 bits. Instead of C(cpus) a queue may be
         named, such as C(rx-0), with a mask of its own.
+      - The device C(lo) has the kinds of the whole host, such as C(busy_poll).
       - Give this or O(settings).
     type: list
     elements: dict
@@ -88,6 +89,12 @@ EXAMPLES = r"""
     devices:
       - name: eth0
         xps: {cpus: f}
+
+- name: Let select and poll ask the devices for packets for 50 microseconds
+  offload.lab.steering:
+    devices:
+      - name: lo
+        busy_poll: {us: 50}
 """
 
 RETURN = r"""

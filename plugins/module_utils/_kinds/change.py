@@ -18,6 +18,7 @@ from .._host.runner import CommandResult
 from .._iproute import management
 from .devices import Device
 from .feature import FEATURE
+from .host import HOST
 from .kind import DeviceKind, KindState, Reader, SettingPlan
 from .kinds import DEVICE_KINDS
 from .node import NodeReader
@@ -28,8 +29,8 @@ Failed = Dict[str, List[Dict[str, Any]]]  # of each device, what its failed step
 
 
 def read_all(devices: list[Device]) -> dict[str, States]:
-    """Return ``{key: {group: state}}``: the features of every device, and the other kinds that are
-    asked for.
+    """Return ``{key: {group: state}}``: the features of every device but the host itself, and the
+    other kinds that are asked for.
     """
     states: dict[str, States] = {device.key: {} for device in devices}
     reader = NodeReader()
@@ -47,7 +48,9 @@ def read_kind(
 ) -> None:
     """Put the states of one kind into ``states``, for the devices of one network namespace."""
     asking = {
-        device.name: device for device in members if kind is FEATURE or kind.asked_of(device.asked)
+        device.name: device
+        for device in members
+        if kind.asked_of(device.asked) or (kind is FEATURE and device.name != HOST)
     }
     asked = {name: list(kind.asked_of(device.asked)) for name, device in asking.items()}
     for name, state in (kind.read(asked, netns, reader) if asking else {}).items():

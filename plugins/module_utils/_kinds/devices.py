@@ -8,12 +8,14 @@ Pure.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from typing import Any, Collection, Iterable, NamedTuple
 
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
+from .host import HOST, NODE
 from .kinds import DEVICE_KINDS
 
 
@@ -67,8 +69,10 @@ def devices_of_classes(
     devices of each.
 
     Kinds that are not among ``keys`` are left out, and classes that are ``elsewhere``, on another
-    host. Of a device in two classes the later one wins.
+    host. Of a device in two classes the later one wins. The host itself is a class that need not be
+    given.
     """
+    classes = {NODE: [{"name": HOST}], **classes}
     found: dict[tuple[str | None, str], dict[str, Any]] = {}
     for name, wanted in settings.items():
         if name in elsewhere:
@@ -79,7 +83,7 @@ def devices_of_classes(
             raise InputError(
                 "the node has no device of this class",
                 f"class {name}",
-                f"Its classes: {', '.join(sorted(classes)) or 'none'}.",
+                f"Its classes: {', '.join(sorted(classes))}.",
             )
         for device in classes[name] if groups else ():
             netns = device.get("netns") or None
@@ -103,10 +107,11 @@ def parse_device(
     item = item if isinstance(item, dict) else {"name": item}
     unknown = sorted(set(item) - {"name", "netns"} - set(keys))
     if unknown:
+        close = difflib.get_close_matches(unknown[0], keys, n=3, cutoff=0.5)
         raise InputError(
             f"{unknown[0]!r} is not a key of a device",
             "devices",
-            f"Keys are name, netns, {', '.join(keys)}.",
+            f"Did you mean {' or '.join(close)}?" if close else f"Keys are {', '.join(keys)}.",
         )
     name = network.device_name(item.get("name"))
     netns = item.get("netns") or netns

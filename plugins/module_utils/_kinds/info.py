@@ -20,7 +20,8 @@ from .._ethtool.read import (
 from .._host.privileges import require
 from .devices import parse_devices
 from .feature import FEATURE
-from .kinds import DEVICE_KINDS
+from .host import HOST
+from .kinds import DEVICE_KINDS, HOST_KINDS
 from .node import NodeReader
 from .rx_flow_hash import check_flow_types
 
@@ -98,6 +99,20 @@ def restore_item(device: dict[str, Any]) -> dict[str, Any]:
         if kept:
             item[kind.kept_as] = kept
     return item
+
+
+def host_item() -> dict[str, Any]:
+    """Return the settings of the whole host, as an item of the option ``devices`` of module ethtool;
+    empty where it has none.
+    """
+    item: dict[str, Any] = {}
+    reader = NodeReader()
+    for kind in HOST_KINDS:
+        state = kind.read({HOST: kind.settings}, None, reader)[HOST]
+        kept = kind.kept(kind.described(state))
+        if kept:
+            item[kind.kept_as] = kept
+    return {"name": HOST, "netns": None, **item} if item else {}
 
 
 def require_for(netns: str | None) -> None:

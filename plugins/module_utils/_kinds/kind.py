@@ -21,6 +21,8 @@ from typing import (
     TypedDict,
 )
 
+from .._base.errors import InputError
+
 KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
 Asked = Mapping[str, Dict[str, Any]]  # what is asked of a device: {key of a kind: {name: value}}
 Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and its value
@@ -50,6 +52,9 @@ class Reader(Protocol):
 
     def read_files(self, names: list[str], netns: str | None) -> dict[str, dict[str, str]]:
         """Return ``{device: {path below its folder in sysfs: text}}`` of the files that kinds are."""
+
+    def read_text(self, path: str) -> str | None:
+        """Return the text of a file of the host, None where it cannot be read."""
 
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""
@@ -168,3 +173,22 @@ def number(level: str) -> int:
     if re.fullmatch(r"[0-9]{1,10}", str(level), re.ASCII) and int(level) < 2**32:
         return int(level)
     raise ValueError("a number from 0 to 4294967295")
+
+
+def power_of_two(level: str) -> int:
+    """Return 0 or a power of two; the kernel rounds other numbers up."""
+    asked = number(level)
+    if asked & (asked - 1):
+        raise ValueError("0 or a power of two; the kernel rounds other numbers up")
+    return asked
+
+
+def require_power_of_two(value: int, where: str) -> int:
+    """Return 0 or a power of two; raises :class:`InputError` for another number."""
+    if value & (value - 1):
+        raise InputError(
+            "is not a power of two, to which the kernel would round it up",
+            f"{where} {value}",
+            "Give 0 or a power of two, such as 4096.",
+        )
+    return value

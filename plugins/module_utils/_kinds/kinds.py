@@ -9,11 +9,13 @@ Pure.
 from __future__ import annotations
 
 from .big_tcp import BIG_TCP
+from .busy_poll import BUSY_POLL
 from .channels import CHANNELS
 from .coalesce import COALESCE
 from .eee import EEE
 from .feature import FEATURE
 from .gro_flush_timeout import GRO_FLUSH_TIMEOUT
+from .host import HostKind
 from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
 from .napi_defer_hard_irqs import NAPI_DEFER_HARD_IRQS
@@ -23,6 +25,7 @@ from .qdisc import QDISC
 from .rfs import RFS
 from .rings import RINGS
 from .rps import RPS
+from .rps_sock_flow_entries import RPS_SOCK_FLOW_ENTRIES
 from .rss_weights import RSS_WEIGHTS
 from .rx_flow_hash import RX_FLOW_HASH
 from .sysfs import Sysfs
@@ -46,9 +49,11 @@ IN_ORDER: list[Kind] = [
     GRO_FLUSH_TIMEOUT,
     NAPI_DEFER_HARD_IRQS,
     RPS,
+    RPS_SOCK_FLOW_ENTRIES,
     RFS,
     XPS,
     IRQ_AFFINITY,
+    BUSY_POLL,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}
@@ -56,6 +61,7 @@ GROUPS: dict[str, Kind] = {kind.group: kind for kind in IN_ORDER if kind.group}
 DEVICE_KINDS: dict[str, DeviceKind] = {
     kind.group: kind for kind in IN_ORDER if isinstance(kind, DeviceKind)
 }
+HOST_KINDS = [kind for kind in IN_ORDER if isinstance(kind, HostKind)]
 # The kinds of module steering; module ethtool sets all.
 STEERING = [group for group, kind in DEVICE_KINDS.items() if kind.program != "ethtool"]
 # What of a device is read as files of sysfs.

@@ -44,6 +44,14 @@ class NodeReader:
             self._files[key] = sysfs.parse_listing(run(argv, check=False).out)
         return self._files[key]
 
+    def read_text(self, path: str) -> str | None:
+        """Return the text of a file of the host, None where it cannot be read."""
+        try:
+            with open(path, encoding="ascii") as stream:
+                return stream.read().strip()
+        except OSError:
+            return None
+
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""
         key = (netns or "", *argv)

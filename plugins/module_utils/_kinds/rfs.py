@@ -4,16 +4,14 @@
 """Receive flow steering: how many flows each receive queue remembers, to find their programs' CPUs.
 Pure.
 
-It acts only where ``net.core.rps_sock_flow_entries`` is above 0. That is a sysctl of the whole
-host, not a setting of a device, so it is neither varied nor restored here.
+It acts only where ``net.core.rps_sock_flow_entries`` is above 0, which is a kind of the host.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._base.errors import InputError
-from .kind import KindState, number
+from .kind import KindState, power_of_two, require_power_of_two
 from .sysfs import Number
 
 
@@ -22,29 +20,18 @@ class Rfs(Number):
 
     name = group = "rfs"
     about = (
-        "steers a flow to the CPU of the program that reads it; acts with the host's sysctl "
-        "`net.core.rps_sock_flow_entries`, which is not a device's and stays as it is"
+        "steers a flow to the CPU of the program that reads it; acts where `rps_sock_flow_entries` "
+        "is above 0"
     )
     found = "`rps_flow_cnt` in sysfs; every kernel and driver"
     settings = ["flows"]
     file = "queues/rx-*/rps_flow_cnt"
     lacks = "it has no receive queues that rfs can steer"
 
-    def value(self, level: str) -> int:
-        flows = number(level)
-        if flows & (flows - 1):
-            raise ValueError("0 or a power of two; the kernel rounds other numbers up")
-        return flows
+    value = staticmethod(power_of_two)
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> int:
-        flows = super().checked(name, value, state, where)
-        if flows & (flows - 1):
-            raise InputError(
-                "is not a power of two, to which the kernel would round it up",
-                f"{where} {name} {flows}",
-                "Give 0 or a power of two, such as 4096.",
-            )
-        return flows
+        return require_power_of_two(super().checked(name, value, state, where), f"{where} {name}")
 
 
 RFS = Rfs()

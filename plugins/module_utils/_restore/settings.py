@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._kinds.devices import parse_devices
-from .._kinds.info import FLOW_TYPES, RESTORED, read, restore_item
+from .._kinds.host import HOST
+from .._kinds.info import FLOW_TYPES, RESTORED, host_item, read, restore_item
 from .identity import Item
 from .snapshot import exists
 
@@ -23,8 +24,8 @@ def present(items: list[Any], netns: str | None = None) -> list[Any]:
 
 
 def read_settings(items: list[Any], missing: str) -> list[Item]:
-    """Return each device with its settings, in the form that module ethtool restores; raise for one
-    that is missing.
+    """Return each device with its settings, and then the host with its own, in the form that module
+    ethtool restores; raise for a device that is missing.
     """
     devices = read(
         {
@@ -34,4 +35,6 @@ def read_settings(items: list[Any], missing: str) -> list[Item]:
             "flow_types": FLOW_TYPES,
         }
     )
-    return [restore_item(device) for device in devices.values()]
+    found = [restore_item(device) for device in devices.values()]
+    host = host_item() if found and HOST not in devices else {}
+    return [*found, host] if host else found

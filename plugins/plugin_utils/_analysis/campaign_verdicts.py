@@ -14,6 +14,7 @@ from typing import Any, Optional
 from ...module_utils._base.errors import LabError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Features
+from ...module_utils._kinds.host import HOST, NODE
 from ...module_utils._kinds.kinds import KINDS
 from .._campaign.nouns import Factor, Levels, Plan
 from .verdicts import Verdict, share_of, verdict
@@ -61,6 +62,8 @@ def class_of(device: str, manifest: Manifest, node: str) -> str:
     """Return the device's class as a plan has it, from its key; before it is the name of the node
     of a guest.
     """
+    if device.rpartition(":")[2] == HOST:
+        return NODE
     if "/" in device:
         return "tenant"
     node, device = device.split(":", 1) if ":" in device else (node, device)

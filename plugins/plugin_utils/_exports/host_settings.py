@@ -16,7 +16,8 @@ from ...module_utils._ethtool.alias import SHORT_NAMES
 from ...module_utils._ethtool.features import LEGACY, group_members
 from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
-from ...module_utils._kinds.kinds import DEVICE_KINDS
+from ...module_utils._kinds.host import NODE
+from ...module_utils._kinds.kinds import DEVICE_KINDS, HOST_KINDS
 from .._untrusted.texts import is_strict, printable
 from .._untrusted.variables import comment
 
@@ -116,7 +117,11 @@ def _wanted(
     settings: Mapping[str, Any], here: Mapping[str, list[Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return what is asked of each device, and what no device is asked."""
-    left = [f"class {name}: this host has no such device" for name in settings if name not in here]
+    absent = [name for name in settings if name not in (*here, NODE)]
+    left = [f"class {name}: this host has no such device" for name in absent]
+    for kind in HOST_KINDS:
+        for value in settings.get(NODE, {}).get(kind.group, {}).values():
+            left.append(f"sysctl {kind.sysctl}={value}, which is not a setting of a device")
     if (settings.get("tunnel") or {}).get("csum") is not None:
         left.append("the outer checksum of the tunnel, which is not a setting of a device")
     wanted = {name: dict(groups) for name, groups in settings.items() if name in here}
