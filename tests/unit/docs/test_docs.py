@@ -39,6 +39,9 @@ TEXTS = {name: (CHECKOUT / name).read_text() for name in pages.page_names()}
 CODE = re.compile(
     r"^```(?:text|sh|bash|console)?\n(.*?)^```|((?:^(?: {4}|\t).*\n?)+)", re.MULTILINE | re.DOTALL
 )
+WRITTEN_BY_TESTS = "tests/output/boundaries"
+ASKED_BY_ANSIBLE = "docs/docsite/rst"
+FOLDERS = ("docs", "inventories", "playbooks", "plugins", "roles", "tests", "tools")
 SPECS = {
     path.parts[-3]: yaml.safe_load(path.read_text())["argument_specs"]
     for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")
@@ -87,6 +90,34 @@ def test_every_factor_is_in_the_reference():
 @pytest.mark.parametrize("page", TEXTS)
 def test_links_lead_somewhere(page):
     assert pages.broken(page, TEXTS[page]) == []
+
+
+def anchors(text):
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)", prose, re.MULTILINE)
+    titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_to_headings(page):
+    missing = []
+    for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", TEXTS[page]):
+        path = (CHECKOUT / page).parent.joinpath(target) if target else CHECKOUT / page
+        name = str(path.resolve().relative_to(CHECKOUT))
+        if name in TEXTS and anchor not in anchors(TEXTS[name]):
+            missing.append(f"{name}#{anchor}")
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", [name for name in TEXTS if name != "CHANGELOG.md"])
+def test_files_that_are_named_are_there(page):
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)(?:::\w+)?`", TEXTS[page])
+    generic = re.compile(r"NAME|ROOM|STUDY|/$")
+    files = {name for name in named if not generic.search(name)}
+    files -= {WRITTEN_BY_TESTS, ASKED_BY_ANSIBLE}
+    assert [name for name in sorted(files) if not (CHECKOUT / name).exists()] == []
 
 
 def test_the_figure_is_the_one_that_is_drawn():
