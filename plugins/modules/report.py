@@ -39,7 +39,7 @@ options:
       - V(refresh) makes the report of a running campaign, C(report.html), C(report.md) and C(report.txt), with the
         standing of each comparison, the nominee and the time left. It claims nothing, and the page in a browser
         reloads itself.
-      - It is skipped when it would take more than 1 s for each block since the last one, or 3 % of the time.
+      - It is skipped when it would take more than 0.3 s for each visit since the last one, or 5 % of the time.
       - V(end) makes the ordinary report if a live one was made.
       - Neither of them fails the task, the campaign goes on without it.
     type: str

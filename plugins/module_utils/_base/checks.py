@@ -22,6 +22,7 @@ SIZE = re.compile(r"([0-9]{1,12})([KM]?)\Z", re.IGNORECASE | re.ASCII)
 Checked = Dict[str, Any]  # a mapping whose keys are known
 ON = ("true", "yes", "on", "1")
 OFF = ("false", "no", "off", "0")
+BYTE_RANGE = (1, 1 << 30)  # of a size
 FACTORS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
@@ -82,7 +83,7 @@ def size(value: Any, what: str) -> int:
     )
     if not match:
         raise InputError("not a size in bytes, such as 16384, 16K or 1M", f"{what} {shown(value)}")
-    return number(int(match.group(1)) * FACTORS[match.group(2).upper()], what, 1, 1 << 30)
+    return number(int(match.group(1)) * FACTORS[match.group(2).upper()], what, *BYTE_RANGE)
 
 
 def boolean(value: Any, what: str) -> bool:

@@ -12,7 +12,7 @@ import re
 from typing import Any, Dict, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base import network
-from .._base.checks import boolean, label, mapping, number, size
+from .._base.checks import BYTE_RANGE, boolean, label, mapping, number, size
 from .._base.errors import InputError
 from . import engine as nouns
 from .engine import Endpoint, Engine, Line, Load
@@ -21,6 +21,16 @@ from .engines import BY_NAME, ENGINES, TESTS, engine_of
 SHORT = (0.25, 0.5)  # s: durations below a second
 MAX_UDP_PAYLOAD = 65507  # IPv4: 65535 less the IP and UDP headers
 MOST_CPUS = 8191  # the largest number that a kernel gives a CPU (NR_CPUS of x86)
+# What keys may be. A cell of module netperf may take a day, one of a campaign an hour.
+SECONDS = (1, 86400)
+CELL_SECONDS = (1, 3600)
+STREAMS = (1, network.MOST_STREAMS // 2)
+INTERIM = (0.05, 3600)  # s
+WARM_UP = (0, 600)  # s
+RATE = (0.001, 1e6)  # Mbit/s
+ITERATIONS = (3, 30)
+LEVELS = [95, 99]  # %
+WIDTH = (0.1, 100)  # %
 Schema = Dict[str, Any]
 
 
@@ -40,34 +50,25 @@ def _choice(names: Sequence[str]) -> Schema:
     return {"description": f"Use {', '.join(names[:-1])} or {names[-1]}.", "enum": list(names)}
 
 
-def _whole(least: int, most: int, text: str) -> Schema:
-    return {"description": text, "type": "integer", "minimum": least, "maximum": most}
+def _range(kind: str, limits: tuple[float, float], text: str = "") -> Schema:
+    """Return the schema of a number; ``text`` may name the limits as ``{0}`` and ``{1}``."""
+    least, most = limits
+    schema = {"type": kind, "minimum": least, "maximum": most}
+    return {"description": text.format(least, most), **schema} if text else schema
 
 
 CONFIDENCE: Schema = {
-    "description": "Give iterations_max (3 to 30), iterations_min (from 3), level (95 or 99), "
-    "width_percent.",
+    "description": f"Give iterations_max ({ITERATIONS[0]} to {ITERATIONS[1]}), iterations_min (from "
+    f"{ITERATIONS[0]}), level (95 or 99), width_percent.",
     "type": "object",
     "required": ["iterations_max"],
     "additionalProperties": False,
     "properties": {
-        "iterations_max": {"type": "integer", "minimum": 3, "maximum": 30},
-        "iterations_min": {"type": "integer", "minimum": 3, "maximum": 30},
-        "level": {"enum": [95, 99]},
-        "width_percent": {"type": "number", "exclusiveMinimum": 0, "maximum": 100},
+        "iterations_max": _range("integer", ITERATIONS),
+        "iterations_min": _range("integer", ITERATIONS),
+        "level": {"enum": LEVELS},
+        "width_percent": _range("number", WIDTH),
     },
-}
-INTERIM: Schema = {
-    "description": "Give seconds from 0.05 to 3600.",
-    "type": "number",
-    "minimum": 0.05,
-    "maximum": 3600,
-}
-RATE: Schema = {
-    "description": "Give the most that each stream sends, in Mbit/s, from 0.001.",
-    "type": "number",
-    "minimum": 0.001,
-    "maximum": 1e6,
 }
 CONGESTION: Schema = {
     "description": "Give an algorithm that the kernel has, such as cubic or bbr.",
@@ -82,7 +83,8 @@ KEYS = {
     "test": Key(_choice(TESTS), {"type": "str", "default": "TCP_STREAM"}),
     "duration": Key(_reference("seconds"), {"type": "float", "default": 10}),
     "streams": Key(
-        _whole(1, 1000, "Give 1 to 1000 simultaneous streams."), {"type": "int", "default": 1}
+        _range("integer", STREAMS, "Give {0} to {1} simultaneous streams."),
+        {"type": "int", "default": 1},
     ),
     "bidirectional": Key(
         {"description": "Give true or false; for TCP_STREAM only.", "type": "boolean"},
@@ -94,19 +96,24 @@ KEYS = {
     "recv_socket": Key(BYTES, TEXT, always=True),
     "request_size": Key(BYTES, TEXT, always=True),
     "response_size": Key(BYTES, TEXT, always=True),
-    "rate_mbps": Key(RATE, {"type": "float"}),
+    "rate_mbps": Key(
+        _range("number", RATE, "Give the most that each stream sends, in Mbit/s, from {0}."),
+        {"type": "float"},
+    ),
     "congestion_control": Key(CONGESTION, {"type": "str"}),
     "tenants": Key(
-        _whole(1, 1000, "Give the number of tenants that send simultaneously."), always=True
+        _range("integer", STREAMS, "Give the number of tenants that send simultaneously."),
+        always=True,
     ),
     "confidence": Key(CONFIDENCE, {"type": "dict"}, always=True),
     "cpu": Key(
         {"description": "Give true or false: the engine's own CPU figures.", "type": "boolean"},
         {"type": "bool", "default": True},
     ),
-    "interim": Key(INTERIM, {"type": "float"}),
+    "interim": Key(_range("number", INTERIM, "Give seconds from {0} to {1}."), {"type": "float"}),
     "warm_up": Key(
-        _whole(0, 600, "Give whole seconds from 0 to 600 before the counted time."), {"type": "int"}
+        _range("integer", WARM_UP, "Give whole seconds from {0} to {1} before the counted time."),
+        {"type": "int"},
     ),
     "udp_segment": Key(
         {"description": "Give true or false: one call sends many datagrams.", "type": "boolean"},
@@ -135,6 +142,26 @@ def schema() -> Schema:
         "required": ["name"],
         "additionalProperties": False,
         "properties": {name: key.schema for name, key in KEYS.items()},
+    }
+
+
+def definitions() -> dict[str, Schema]:
+    """Return the parts of a campaign file's JSON Schema that a workload is made of."""
+    least, most = CELL_SECONDS
+    shorter = " or ".join(f"{short:g}" for short in SHORT)
+    cpu = _range("integer", (0, MOST_CPUS))
+    return {
+        "workload": schema(),
+        "seconds": {
+            "description": f"Give whole seconds from {least} to {most}, or {shorter}.",
+            "anyOf": [_range("integer", CELL_SECONDS), {"enum": list(SHORT)}],
+        },
+        "bytes": _range("integer", BYTE_RANGE, "Give bytes from {0} to {1}."),
+        "cpus": {
+            "description": "Give a list of CPU numbers; the streams are bound to them by turns.",
+            "type": "array",
+            "items": cpu,
+        },
     }
 
 
@@ -195,18 +222,18 @@ def _confidence(value: Any) -> Confidence | None:
     if not value:
         return None
     given = mapping(value, "confidence", tuple(CONFIDENCE["properties"]))
-    level = number(given.get("level", 99), "confidence level", 95, 99)
-    if level not in (95, 99):
+    level = number(given.get("level", 99), "confidence level", LEVELS[0], LEVELS[-1])
+    if level not in LEVELS:
         raise InputError(
             "netperf has confidence levels 95 and 99 only", f"confidence level {level}"
         )
-    least = number(given.get("iterations_min", 3), "iterations_min", 3, 30)
-    most = number(given.get("iterations_max", 10), "iterations_max", 3, 30)
+    least = number(given.get("iterations_min", 3), "iterations_min", *ITERATIONS)
+    most = number(given.get("iterations_max", 10), "iterations_max", *ITERATIONS)
     if least > most:
         raise InputError("iterations_min is larger than iterations_max", f"{least} and {most}")
     return {
         "level": level,
-        "width_percent": number(given.get("width_percent", 5), "width_percent", 0.1, 100, float),
+        "width_percent": number(given.get("width_percent", 5), "width_percent", *WIDTH, float),
         "iterations_min": least,
         "iterations_max": most,
     }
@@ -238,8 +265,7 @@ def _sending(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the streams send, where it is asked for."""
     found: dict[str, Any] = {}
     if given.get("rate_mbps") is not None:
-        limits = RATE["minimum"], RATE["maximum"]
-        found["rate_mbps"] = number(given["rate_mbps"], "rate_mbps", *limits, float)
+        found["rate_mbps"] = number(given["rate_mbps"], "rate_mbps", *RATE, float)
     if given.get("congestion_control") is not None:
         name = str(given["congestion_control"])
         if not re.match(CONGESTION["pattern"], name):
@@ -286,8 +312,8 @@ def checked(given: Any) -> Load:
         "engine": engine.name,
         "test": test,
         "duration": _duration(given.get("duration", 10)),
-        "streams": number(given.get("streams") or 1, "streams", 1, 1000),
-        "tenants": number(given.get("tenants") or 1, "tenants", 1, 1000),
+        "streams": number(given.get("streams") or 1, "streams", *STREAMS),
+        "tenants": number(given.get("tenants") or 1, "tenants", *STREAMS),
         "bidirectional": bidirectional,
         "confidence": _confidence(given.get("confidence")),
         "cpu": boolean(given.get("cpu", True), "cpu"),
@@ -309,7 +335,7 @@ def _duration(value: Any) -> float:
     for short in SHORT:
         if str(value) == str(short):
             return short
-    return int(number(value, "duration", 1, 86400))
+    return int(number(value, "duration", *SECONDS))
 
 
 def _require_long_enough(engine: Engine, load: Load) -> None:
@@ -331,10 +357,10 @@ def _interim(value: Any, load: Load) -> float | None:
     all.
     """
     if value is None and not load["confidence"]:
-        return min(1.0, max(INTERIM["minimum"], load["duration"] / 10.0))
+        return min(1.0, max(INTERIM[0], load["duration"] / 10.0))
     if value in (None, "", 0):
         return None
-    interim = number(value, "interim", 0.05, 3600, float)
+    interim = number(value, "interim", *INTERIM, float)
     if load["confidence"]:
         raise InputError(
             "interim results cannot be combined with confidence iterations", load["name"]
@@ -348,7 +374,7 @@ def _warm_up(engine: Engine, value: Any, load: Load) -> int:
     """
     if value is None:
         return engine.usual_warm_up(load)
-    seconds = number(value, "warm_up", 0, 600)
+    seconds = number(value, "warm_up", *WARM_UP)
     if seconds and not engine.can_warm_up(load):
         raise InputError(
             "a warm-up cannot be combined with confidence, UDP_STREAM, PAYLOAD or interim 0",

@@ -18,7 +18,7 @@ from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
 from .._statistics import effects, power
 from .._statistics.family import Family
 from .._statistics.numbers import shortened
-from .._statistics.states import MATTERS
+from .._statistics.rules import MATTERS
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution

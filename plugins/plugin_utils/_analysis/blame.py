@@ -19,10 +19,10 @@ from typing import TypedDict
 from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.profiles import AS_FOUND
 from .._statistics.libraries import stats
+from .._statistics.rules import ALPHA
 from .._trials.payload import Tally
 from .chains import chains, explanations
 
-ALPHA = 0.05
 OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
 SHARPER = 0.01  # for a second setting beside one that is named: without it the cure is right, too
 Condition = tuple[tuple[str, bool], ...]  # (factor, is it on?): one, or two that act together

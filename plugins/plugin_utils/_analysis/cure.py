@@ -15,8 +15,9 @@ from .._campaign.nouns import Levels, Plan
 from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import within_reach
 from .._statistics.looks import rest
+from .._statistics.rules import ALPHA
 from .._trials.payload import LESSER, NOTHING_PASSES, Checks, Tallies, Tally, of_lesser
-from .blame import ALPHA, Blame, BlameSearch, Trials, holds, is_on, trials_of
+from .blame import Blame, BlameSearch, Trials, holds, is_on, trials_of
 
 OF_TROUBLE = 0.8  # of the 5 %
 OF_LESSER = 0.15  # for what a network may do by itself

@@ -13,8 +13,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 from .._campaign.nouns import Factor, Levels, Plan
+from .._statistics.rules import ALPHA
 from .._trials.payload import NOTHING_PASSES, Tally
-from .blame import ALPHA, Trials, compared, holds, is_on, trials_of
+from .blame import Trials, compared, holds, is_on, trials_of
 from .chains import Hop, chains, explanations
 
 MUCH_LESS = math.log(20)

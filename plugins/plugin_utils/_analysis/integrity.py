@@ -19,6 +19,7 @@ from ...module_utils._engines.payload.result import Example, Pings, Size
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
 from .._statistics.libraries import stats
+from .._statistics.rules import ALPHA
 from .._trials.payload import (
     LOSSES,
     Checks,
@@ -29,7 +30,7 @@ from .._trials.payload import (
     joined_pings,
     joined_sizes,
 )
-from .blame import ALPHA, Blame, Trials, compared, holds, is_on, trials_of
+from .blame import Blame, Trials, compared, holds, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest, varied
 
 

@@ -20,6 +20,7 @@ from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
 from .._paths.path import Pair
 from .._paths.sources import all_paths
+from .._statistics.rules import MATTERS
 from .._untrusted.texts import clean
 from . import lengths
 from .factors import read_factor
@@ -47,7 +48,7 @@ DEFAULTS: dict[str, Any] = {
     "untestable": {},
     "study": None,
     "steal_limit": None,
-    "matters": 3,
+    "matters": MATTERS,
     "confirm": 6,
     "trials": None,
     "goal": "throughput",
@@ -95,7 +96,7 @@ def load_schema(name: str) -> dict[str, Any]:
         paths = list(all_paths())
         items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
         schema["properties"]["paths"]["items"] = items
-        schema["$defs"]["workload"] = workload.schema()
+        schema["$defs"].update(workload.definitions())
         schema["properties"]["engine"] = workload.KEYS["engine"].schema
     return schema
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import Workload, streaming_engines
 from .._statistics.looks import Look
+from .._statistics.rules import FEWEST_BLOCKS, INTERVAL_BLOCKS
 from .factors import settings_of
 from .lengths import FIRST_BLOCKS, SHORT_OF_TIME, with_length
 from .looks import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, looks_of, stages
@@ -44,7 +45,6 @@ MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of
 MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end before
 MOST_CELLS = 500_000  # trials of a plan, without its confirmation
 MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
-FEWEST_BLOCKS = 6  # for a test
 # The part of a time budget that its first six blocks may take, by the estimate: more would cost a short
 # budget too much of its answer.
 FIRST_PART = 1 / 4
@@ -52,7 +52,6 @@ FIRST_PART = 1 / 4
 # short blocks.
 BLOCKS_OF_ONE = 9
 SPARED_BLOCKS = 8
-SCREEN_BLOCKS = 3  # for an interval: a screen nominates, and its confirmation claims
 # Times as many as at its first visits, at most, where a search finds that they scatter.
 MORE_TRIALS = 4
 # Trials that the machine spoilt are measured again at the end of their visit: in how many passes,
@@ -154,7 +153,8 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
         return 1
     screens = campaign["design"] == "screen"
     effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
-    needed = SCREEN_BLOCKS if screens else blocks_needed(effects)
+    # A screen nominates by intervals, and its confirmation claims.
+    needed = INTERVAL_BLOCKS if screens else blocks_needed(effects)
     if campaign["time_budget"] is None:
         return campaign["blocks"] or MOST_BLOCKS_UNTIL.get(campaign["until"] or "", needed)
     mtus = len(campaign["mtus"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .._statistics.components import Scatter
+from .._statistics.rules import FEWEST_BLOCKS
 from .design import (
-    FEWEST_BLOCKS,
     MORE_TRIALS,
     block_seconds,
     comparisons,

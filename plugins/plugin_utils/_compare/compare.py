@@ -27,6 +27,7 @@ from .._report.conditions import ALWAYS_DIFFERENT, nodes_of
 from .._statistics import effects as statistics
 from .._statistics.libraries import np, stats
 from .._statistics.numbers import ratios, shortened
+from .._statistics.rules import CONFIDENCE, FEWEST_BLOCKS
 from .._statistics.states import is_same, margin_of, matters_percent
 from .._store.manifest import Manifest
 from .._trials.nouns import Trial
@@ -42,8 +43,6 @@ from .rows import (
 )
 
 SCHEMA = 2
-FEWEST_BLOCKS = 6  # of an effect, in each campaign; with fewer there is no interval and no test
-CONFIDENCE = 0.95
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 NOTE = (
     "Effects against the control are judged, each paired inside its own campaign. Values are information: the day, "

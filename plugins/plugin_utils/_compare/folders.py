@@ -15,11 +15,11 @@ from .._campaign.plan_file import read_whole_plan
 from .._campaign.stored import read_manifest
 from .._figures.nouns import StatedEffect
 from .._figures.numbers import count, effect, interval, number, ratio
+from .._statistics.rules import FEWEST_BLOCKS
 from .._trials import shape
 from .._trials.records import stream_records
 from .._untrusted.markdown import cell, escape
 from .compare import (
-    FEWEST_BLOCKS,
     MeasuredCampaign,
     compare,
     is_tested,

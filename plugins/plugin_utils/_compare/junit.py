@@ -10,7 +10,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from .._exports.junit import add_case, document
-from .compare import FEWEST_BLOCKS, is_tested, rows_of
+from .._statistics.rules import FEWEST_BLOCKS
+from .compare import is_tested, rows_of
 from .rows import (
     WORDS,
     Comparison,

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .._analysis.blame import ALPHA, OF_SINGLES, singles
+from .._analysis.blame import OF_SINGLES, singles
 from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure, all_on
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
+from .._statistics.rules import ALPHA
 from .._untrusted.variables import comment, dump_variables
 from .bits import bits_campaign
 from .hop import blocks_for, hop_campaign, seconds_for

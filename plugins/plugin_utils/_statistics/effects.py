@@ -15,13 +15,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from . import rules
 from .libraries import np, special
 from .signflip import sign_flip, sign_flip_interval, signs_for
 
-FEWEST_BLOCKS = 6  # of a test
-INTERVAL_BLOCKS = 3  # of an interval
-CONFIDENCE = 0.95
-ALPHA = 0.05
+ALPHA, CONFIDENCE = rules.ALPHA, rules.CONFIDENCE
+FEWEST_BLOCKS, INTERVAL_BLOCKS = rules.FEWEST_BLOCKS, rules.INTERVAL_BLOCKS
 TURNS = 20
 
 

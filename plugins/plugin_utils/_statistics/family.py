@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .effects import ALPHA
 from .joint import joint_p
 from .libraries import np
 from .looks import paid
+from .rules import ALPHA
 from .signflip import order_p
 
 

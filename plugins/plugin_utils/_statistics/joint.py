@@ -21,12 +21,12 @@ which many weaker ones pass together.
 from __future__ import annotations
 
 from .libraries import np
+from .rules import FEWEST_BLOCKS
 from .signflip import TIE, sign_patterns
 
 # Variance, in that of a trial, of a difference to the mean of two visits; of two visits it is 2
 AGAINST_TWO = 1.5
 LOWER_QUARTER = 0.25
-FEWEST_BLOCKS = 6  # of fewer, no choice of signs is rare enough: 2 of 2^5 are more than 5 %
 CELLS = 1 << 18  # effects, or sets of them, by sign patterns that are in memory at once
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4

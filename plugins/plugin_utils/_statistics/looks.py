@@ -16,11 +16,11 @@ import math
 from collections.abc import Iterable
 from typing import TypedDict
 
-from .effects import ALPHA, t_quantile
+from .effects import t_quantile
 from .libraries import np
+from .rules import ALPHA, FEWEST_BLOCKS
 from .signflip import MOST_EXACT_BLOCKS
 
-FEWEST = 6  # blocks of a test
 MOST_LOOKS = 3  # more of them take from the end more than they give
 STEP = 2  # blocks between looks, at least
 # Of the interval that settles "no difference that matters" at a look: the end's own is 5 %
@@ -53,7 +53,7 @@ def schedule(blocks: int) -> list[Look]:
     """
     may = [
         block
-        for block in range(FEWEST, blocks - STEP + 1)
+        for block in range(FEWEST_BLOCKS, blocks - STEP + 1)
         if _level(block, ALPHA * (block / blocks) ** 2) > 0
     ]
     step = max(STEP, math.ceil(len(may) / MOST_LOOKS))

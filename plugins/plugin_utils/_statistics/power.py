@@ -11,9 +11,8 @@ import bisect
 import functools
 import math
 
-from .effects import ALPHA
-from .joint import FEWEST_BLOCKS
 from .libraries import np, special
+from .rules import ALPHA, FEWEST_BLOCKS
 from .signflip import (
     MOST_EXACT_BLOCKS,
     sign_patterns,
@@ -24,7 +23,7 @@ DRAWS = 1000
 MOST_PATTERNS = 1024  # of signs, enough to know a p value near 5 %
 LARGEST = 50.0  # standard deviations
 STEP = 1e-4  # standard deviations: how exactly the smallest effect is found
-BLOCKS = (6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100)  # that a plan is made of
+BLOCKS = (FEWEST_BLOCKS, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100)  # that a plan is made of
 
 
 @functools.lru_cache(maxsize=None)

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from .libraries import np, special
+from .rules import FEWEST_BLOCKS, MATTERS
 
-MATTERS = 3.0  # %
-FEWEST = 6  # blocks of a test
 MOST_BLOCKS = 200  # beyond them nobody measures: the difference is then not worth an answer
 # How many halves of its interval an estimate must have: the test asks for more than the interval
 SETTLES = 1.3
@@ -92,10 +91,12 @@ def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
         half = sd * quantiles / np.sqrt(blocks)
         size = np.abs(found["mean"])[..., None]
         settled = (
-            ((SETTLES * half < size) | (size + half < matters)) & (blocks > n) & (blocks >= FEWEST)
+            ((SETTLES * half < size) | (size + half < matters))
+            & (blocks > n)
+            & (blocks >= FEWEST_BLOCKS)
         )
     more = np.where(settled.any(axis=-1), blocks[np.argmax(settled, axis=-1)] - found["n"], np.nan)
-    return np.where(np.isfinite(found["low"]), more, np.maximum(1, FEWEST - found["n"]))
+    return np.where(np.isfinite(found["low"]), more, np.maximum(1, FEWEST_BLOCKS - found["n"]))
 
 
 def needs(blocks: float, block_seconds: float | None) -> Needs:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
+from ansible_collections.offload.lab.plugins.plugin_utils._live import refresh
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 ROLES = CHECKOUT / "roles"
@@ -44,3 +45,10 @@ def test_the_ports():
     given = [(name, values[name]) for values in defaults for name in PORTS if name in values]
     assert {name for name, _port in given} == set(PORTS)
     assert [(name, port) for name, port in given if port != PORTS[name]] == []
+
+
+def test_the_cost_of_the_live_report():
+    """The module states it; other texts refer to the module."""
+    text = (CHECKOUT / "plugins/modules/report.py").read_text()
+    [line] = [line for line in text.splitlines() if " % of the time" in line]
+    assert f"{refresh.A_VISIT:g} s " in line and f"{refresh.SHARE * 100:g} %" in line

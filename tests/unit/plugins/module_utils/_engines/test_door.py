@@ -87,7 +87,7 @@ def test_a_client_may_ask_for_all_that_a_workload_can_be():
             workload.checked({**load, key: ranges[key][1] + 1})
     rate = workload.RATE
     for bounds in (ranges["rate_mbps"], payload.RANGES["rate"]):
-        assert bounds[0] <= rate["minimum"] and bounds[1] >= rate["maximum"]
+        assert bounds[0] <= rate[0] and bounds[1] >= rate[1]
     assert ranges["server_cpu"] == (0, workload.MOST_CPUS)
     assert ranges["seconds"][0] <= min(workload.SHORT)
     # s of a workload, of a warm-up, and what requests beside streams add
