@@ -7,6 +7,7 @@ failure.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import encoded
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -32,6 +35,11 @@ def each_day(chosen, values):
         pytest.param(value, marks=() if value in chosen else pytest.mark.nightly)
         for value in values
     ]
+
+
+def as_file(result):
+    """Return a result of an analysis as its JSON file has it."""
+    return json.loads(json.dumps(result, default=encoded, allow_nan=False))
 
 
 def environment(**variables):

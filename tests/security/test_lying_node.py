@@ -17,6 +17,7 @@ import shutil
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.stored import read_manifest
 from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders as compare
@@ -34,17 +35,7 @@ MANIFEST = json.loads((RECORDED / "manifest.json").read_text())
 TRIALS = [json.loads(line) for line in (RECORDED / "trials.jsonl").read_text().splitlines()]
 # Keys whose values are read as they are: numbers are parsed from them, and nothing else reads them.
 RAW = ("streams",)
-NO_ADVICE = {
-    "name": None,
-    "confirmed": False,
-    "confirmed_by": None,
-    "why": "",
-    "changes": {},
-    "by": [],
-    "costs_unknown_in": [],
-    "not_told_apart": [],
-    "settings": {},
-}
+NO_ADVICE = nothing("")
 
 
 def lied(value, lie):
@@ -216,7 +207,7 @@ def test_each_text_of_a_manifest(tmp_path, lie):
         except InputError as error:
             assert "manifest.json" in str(error) and lies.wrong_text(str(error)) == []
             continue
-        data = recommended.recommendation({"recommendation": NO_ADVICE}, PLAN, manifest)
+        data = recommended.recommendation(NO_ADVICE, PLAN, manifest)
         assert lies.wrong_yaml(recommended.document(data), "offload_lab_recommended") == [], pattern
         shown = json.dumps(conditions.conditions(manifest), default=str, ensure_ascii=False)
         assert lies.wrong_text(shown) == [] and not lies.TEMPLATE.search(shown), pattern

@@ -51,5 +51,5 @@ def test_a_time_budget_is_spent_as_it_was_decided(lab, tmp_path):
     # Four streams begin one after the other on a busy machine: that alone leaves no trial out.
     marks = [mark["guard"] for trial in trials for mark in trial["marks"]]
     assert marks.count("overlap") <= len(trials) / 4
-    rows = analyse(plan, trials)["tables"][0]["metrics"][0]["rows"]
-    assert rows[0]["n"] > 0
+    rows = analyse(plan, trials).tables[0].metrics[0].rows
+    assert rows[0].n > 0

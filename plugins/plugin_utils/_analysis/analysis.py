@@ -1,10 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a plan and its trials to analysis.json: effects with intervals, attribution,
-recommendations. Pure.
-
-The shape is in schemas/analysis.json and docs/data-format.md.
+"""From a plan and its trials to the result of a campaign: effects with intervals, attribution,
+recommendation. Pure.
 """
 
 from __future__ import annotations
@@ -22,24 +20,30 @@ from .._statistics.rules import MATTERS
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution
-from .campaign_verdicts import DeviceVerdict, of_all
-from .cube import Cube, Table, collect
+from .campaign_verdicts import of_all
+from .cube import Cube, collect
 from .failures import of_tables
 from .judge import Judged, judge, recommend
 from .nominate import nominees_of
+from .result import (
+    SCHEMA,
+    AnalysedFactor,
+    AnalysedTable,
+    Analysis,
+    Confirmation,
+    DeviceVerdict,
+    ErrorRate,
+    Methods,
+    RoundStanding,
+    SearchPath,
+    TrialCounts,
+    Unfinished,
+)
 from .scatter import scattered
 from .sets import saturated
-from .unfinished import Unfinished, unfinished
+from .unfinished import unfinished
 
-SCHEMA = 1
 CANNOT_ACT = ("unsupported", "masked")
-FACTOR_KEYS = ("name", "kind", "levels", "devices", "sides", "needs")
-
-
-def table_id(table: Table) -> str:
-    """Return a table's name: pair (where there are several), path, MTU and workload."""
-    parts = (table["pair"], table["path"], table["mtu"], table["workload"])
-    return "/".join(str(part) for part in parts if part is not None)
 
 
 def analyse(
@@ -50,8 +54,8 @@ def analyse(
     verdicts: Callable[[], list[DeviceVerdict]] | None = None,
     *,
     running: bool = False,
-) -> dict[str, Any]:
-    """Return the analysis (the content of analysis.json).
+) -> Analysis:
+    """Return the result of a campaign.
 
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless
     ``include_marked``, those that a guard excludes; both are counted. ``manifest`` says whether
@@ -68,72 +72,74 @@ def analyse(
     metrics = judged[0].metrics
     plan = cube.plan
     tables = _tables(judged[0])
+    counts = _trials(cube)
     rows = verdicts() if verdicts else []
     idle = _idle(rows)
-    found = attribution(cube, metrics, table_id, idle)
-    wanted = recommend(judged, idle, table_id)
-    return {
-        "schema": SCHEMA,
-        "campaign": plan["name"],
-        "kind": plan.get("kind", "measured"),
-        "design": plan["design"],
-        "seed": plan["seed"],
-        "created": plan["created"],
-        "blocks": plan["blocks"],
-        "control": plan["control"],
-        "methods": _methods(cube, include_marked, one_host),
-        "error_rate": _error_rate(family, lacks, plan.get("looked") or ()),
-        "trials": _trials(cube),
-        "factors": [_varied(factor) for factor in plan["factors"]],
-        "profiles": levels,
-        "tables": tables,
-        "scatter": scattered(cube),
-        "attribution": found,
-        "failures": judged[0].failures,
-        "recommendation": wanted,
-        "confirmation": _confirmation(judged[1:]),
-        "search": _search(plan),
-        "unfinished": lacks,
-        "verdicts": rows,
-        "untestable": {**_untestable(cube, tables, running), **idle},
-        "warnings": list(_warnings(cube, lacks)),
-        **({"nominated": _nominated(plan, cube)} if running else {}),
-    }
+    return Analysis(
+        schema=SCHEMA,
+        campaign=plan["name"],
+        kind=plan.get("kind", "measured"),
+        design=plan["design"],
+        seed=plan["seed"],
+        created=plan["created"],
+        blocks=plan["blocks"],
+        control=plan["control"],
+        methods=_methods(cube, include_marked, one_host),
+        error_rate=_error_rate(family, lacks, plan.get("looked") or ()),
+        trials=counts,
+        factors=[_varied(factor) for factor in plan["factors"]],
+        profiles=levels,
+        tables=tables,
+        scatter=scattered(cube),
+        attribution=attribution(cube, metrics, idle),
+        failures=judged[0].failures,
+        recommendation=recommend(judged, idle),
+        confirmation=_confirmation(judged[1:]),
+        search=_search(plan),
+        unfinished=lacks,
+        verdicts=rows,
+        untestable={**_untestable(cube, tables, running), **idle},
+        warnings=list(_warnings(cube, counts, lacks)),
+        nominated=_nominated(plan, cube) if running else None,
+    )
 
 
-def _varied(factor: Factor) -> dict[str, Any]:
+def _varied(factor: Factor) -> AnalysedFactor:
     """Return what a report says of a factor."""
-    return {key: factor.get(key) for key in FACTOR_KEYS}
+    return AnalysedFactor(
+        name=factor["name"],
+        kind=factor["kind"],
+        levels=factor["levels"],
+        devices=factor["devices"],
+        sides=factor["sides"],
+        needs=factor["needs"],
+    )
 
 
-def _methods(cube: Cube, include_marked: bool, one_host: bool) -> dict[str, Any]:
+def _methods(cube: Cube, include_marked: bool, one_host: bool) -> Methods:
     imported = cube.plan.get("kind") == "imported"
     paired = "run by run in the order of the logs" if imported else "paired inside blocks"
     estimate = f"geometric mean of ratios to the control, {paired}"
-    counted = {}
     if cube.weights is not None:
         estimate += "; blocks whose cells measured longer count for more, as their scatter asks for"
-        counted["weights"] = shortened(cube.weights)
-    return {
-        "estimate": estimate,
-        **counted,
-        "interval": "means that the sign-flip test does not refuse, on log ratios; Student's t under "
+    return Methods(
+        estimate=estimate,
+        weights=None if cube.weights is None else shortened(cube.weights),
+        interval="means that the sign-flip test does not refuse, on log ratios; Student's t under "
         f"{effects.FEWEST_BLOCKS} blocks",
-        "confidence": effects.CONFIDENCE,
-        "test": "sign-flip, two-sided",
-        "correction": "joint over the report, step-down of the largest effect",
-        "alpha": effects.ALPHA,
-        "power": power.POWER,
-        "fewest_blocks": effects.FEWEST_BLOCKS,
-        "matters_percent": cube.plan.get("matters", MATTERS),
-        "include_marked": include_marked,
-        "one_host": one_host,
-    }
+        confidence=effects.CONFIDENCE,
+        test="sign-flip, two-sided",
+        correction="joint over the report, step-down of the largest effect",
+        alpha=effects.ALPHA,
+        power=power.POWER,
+        fewest_blocks=effects.FEWEST_BLOCKS,
+        matters_percent=cube.plan.get("matters", MATTERS),
+        include_marked=include_marked,
+        one_host=one_host,
+    )
 
 
-def _error_rate(
-    family: Family, lacks: Unfinished | None, looks: Sequence[Decided]
-) -> dict[str, Any]:
+def _error_rate(family: Family, lacks: Unfinished | None, looks: Sequence[Decided]) -> ErrorRate:
     counts = family.counts()
     claims = sum(counts.values())
     tested = (
@@ -145,7 +151,7 @@ def _error_rate(
         if claims and not lacks
         else "nothing is claimed, so nothing is tested"
     )
-    return {"alpha": effects.ALPHA, "tested": claims, "by_kind": counts, "text": text}
+    return ErrorRate(alpha=effects.ALPHA, tested=claims, by_kind=counts, text=text)
 
 
 def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
@@ -163,39 +169,36 @@ def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
     )
 
 
-def _tables(judged: Judged) -> list[dict[str, Any]]:
+def _tables(judged: Judged) -> list[AnalysedTable]:
     failed = of_tables(judged.cube)
     found = []
-    for place, table in enumerate(judged.cube.tables):
-        metrics = [metric.document(place) for metric in judged.metrics if metric.measured(place)]
+    for index, table in enumerate(judged.cube.tables):
+        metrics = [metric.of_table(index) for metric in judged.metrics if metric.measured(index)]
         found.append(
-            dict(
-                table,
-                id=table_id(table),
-                saturated=saturated(judged.cube, place),
-                failures=failed[place],
+            AnalysedTable(
+                **vars(table),
+                saturated=saturated(judged.cube, index),
+                failures=failed[index],
                 metrics=metrics,
             )
         )
     return found
 
 
-def _confirmation(judged: Sequence[Judged]) -> dict[str, Any] | None:
-    """Return the second part of a campaign as ``{"blocks", "profiles", "tables", "failures"}``, or
-    None.
-    """
+def _confirmation(judged: Sequence[Judged]) -> Confirmation | None:
+    """Return the second part of a campaign, or None."""
     if not judged:
         return None
     part = judged[0]
-    return {
-        "blocks": part.cube.blocks,
-        "profiles": part.cube.profiles,
-        "tables": _tables(part),
-        "failures": part.failures,
-    }
+    return Confirmation(
+        blocks=part.cube.blocks,
+        profiles=part.cube.profiles,
+        tables=_tables(part),
+        failures=part.failures,
+    )
 
 
-def _search(plan: Plan) -> dict[str, Any] | None:
+def _search(plan: Plan) -> SearchPath | None:
     """Return the path of a search: its rounds with how it stood before each, its end, and who was
     nominated.
     """
@@ -204,22 +207,22 @@ def _search(plan: Plan) -> dict[str, Any] | None:
     decided = plan.get("decided")
     rounds = decided["rounds"] if decided else []
     first = len(plan["visits"]) - sum(visit.get("part") is not None for visit in plan["visits"])
-    return {
-        "goal": plan["search"]["goal"],
-        "ended": decided and decided["ended"],
-        "first_visits": first,
-        "rounds": [_round(one) for one in rounds],
-        "nominees": decided["nominees"] if decided else [],
-        "standing": decided and decided.get("standing"),
-    }
+    return SearchPath(
+        goal=plan["search"]["goal"],
+        ended=decided and decided["ended"],
+        first_visits=first,
+        rounds=[_round(one) for one in rounds],
+        nominees=decided["nominees"] if decided else [],
+        standing=decided and decided.get("standing"),
+    )
 
 
-def _round(one: SearchRound) -> dict[str, Any]:
-    return {
-        "round": one["round"],
-        "standing": one["standing"],
-        "profiles": [visit["profile"] for visit in one["visits"]],
-    }
+def _round(one: SearchRound) -> RoundStanding:
+    return RoundStanding(
+        round=one["round"],
+        standing=one["standing"],
+        profiles=[visit["profile"] for visit in one["visits"]],
+    )
 
 
 def _nominated(plan: Plan, cube: Cube) -> list[Nominee]:
@@ -238,9 +241,9 @@ def _missing(cube: Cube) -> int:
     )
 
 
-def _trials(cube: Cube) -> dict[str, Any]:
-    return dict(
-        cube.counts,
+def _trials(cube: Cube) -> TrialCounts:
+    return TrialCounts(
+        **cube.counts,
         missing=_missing(cube),
         marks=dict(sorted(cube.marks.items())),
         excluded_by=dict(sorted(cube.excluded_by.items())),
@@ -253,12 +256,12 @@ def _idle(verdicts: Iterable[DeviceVerdict]) -> dict[str, str]:
     no path.
     """
     return {
-        factor: f"{row['verdict']}: {row['reason']}"
+        factor: f"{row.verdict}: {row.reason}"
         for factor, row in of_all(verdicts, CANNOT_ACT).items()
     }
 
 
-def _untestable(cube: Cube, tables: Iterable[dict[str, Any]], running: bool) -> dict[str, str]:
+def _untestable(cube: Cube, tables: Iterable[AnalysedTable], running: bool) -> dict[str, str]:
     """Return ``{factor or profile: reason}``: what the campaign says, and at its end profiles
     without a used trial.
     """
@@ -274,11 +277,11 @@ def _untestable(cube: Cube, tables: Iterable[dict[str, Any]], running: bool) -> 
     return found
 
 
-def _profiles_with_values(tables: Iterable[dict[str, Any]]) -> set[str]:
+def _profiles_with_values(tables: Iterable[AnalysedTable]) -> set[str]:
     """Return the profiles of which any metric of any table has a value."""
     seen: set[str] = set()
-    for metric in chain.from_iterable(table["metrics"] for table in tables):
-        seen.update(row["profile"] for row in metric["rows"] if row["median"] is not None)
+    for metric in chain.from_iterable(table.metrics for table in tables):
+        seen.update(row.profile for row in metric.rows if row.median is not None)
     return seen
 
 
@@ -286,29 +289,28 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number} {many}"
 
 
-def _warnings(cube: Cube, lacks: Unfinished | None) -> Iterator[str]:
+def _warnings(cube: Cube, trials: TrialCounts, lacks: Unfinished | None) -> Iterator[str]:
     if lacks:
-        yield lacks["text"]
-    trials = _trials(cube)
-    if trials["missing"]:
-        yield f"{trials['missing']} of {trials['planned']} trials were not measured"
-    if trials["failed"]:
-        yield _counted(trials["failed"], "trial failed", "trials failed")
-    if trials["excluded"]:
-        reasons = ", ".join(f"{guard} {count}" for guard, count in trials["excluded_by"].items())
+        yield lacks.text
+    if trials.missing:
+        yield f"{trials.missing} of {trials.planned} trials were not measured"
+    if trials.failed:
+        yield _counted(trials.failed, "trial failed", "trials failed")
+    if trials.excluded:
+        reasons = ", ".join(f"{guard} {count}" for guard, count in trials.excluded_by.items())
         yield (
-            _counted(trials["excluded"], "marked trial is left out", "marked trials are left out")
+            _counted(trials.excluded, "marked trial is left out", "marked trials are left out")
             + f" ({reasons})"
         )
-    if trials["unplanned"]:
+    if trials.unplanned:
         yield _counted(
-            trials["unplanned"],
+            trials.unplanned,
             "trial is not in the plan and is left out",
             "trials are not in the plan and are left out",
         )
-    if trials["twice"]:
+    if trials.twice:
         yield _counted(
-            trials["twice"],
+            trials.twice,
             "trial repeats a measured cell and is left out",
             "trials repeat a measured cell and are left out",
         )

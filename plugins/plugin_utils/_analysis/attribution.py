@@ -11,17 +11,16 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
 
 from .._campaign.nouns import Factor
 from .._statistics import effects
 from .._statistics.joint import usual_size
 from .._statistics.libraries import np
 from .contrasts import Labels
-from .cube import Cube, Table
-from .metric_analysis import MetricAnalysis, effect_rows
-from .metrics import describe
+from .cube import Cube
+from .metric_analysis import MetricAnalysis, effects_of
+from .result import Attribution, Contender, FactorEffect
 
 GOALS = {  # goal: (protocol, what the metric's name begins with)
     "tcp_throughput": ("TCP", "throughput"),
@@ -104,21 +103,27 @@ def ranks(gains: np.ndarray, apart: np.ndarray, weights: np.ndarray | None = Non
     return found
 
 
-def _entry(table: str, goal: str | None, side: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the attribution of one goal in one table; ``rows`` are candidates, the largest gain
-    first.
-    """
-    first = [row for row in rows if row["rank"] == 1]
-    leaders = [row["factor"] for row in first if row["state"] == "better"]
-    return {
-        "goal": goal,
-        "side": side,
-        "table": table,
-        "leaders": leaders,
-        "separated": len(first) == 1 and len(leaders) == 1,
-        "undecided": [row["factor"] for row in first if row["state"] != "better"],
-        "candidates": rows,
-    }
+def _attribution(
+    metric: MetricAnalysis, table: int, side: str, candidates: list[Contender]
+) -> Attribution | None:
+    """Return the attribution of one goal in one table; None where the metric serves no goal there."""
+    where = metric.cube.tables[table]
+    goal = goal_of(metric.name, where.test)
+    if goal is None:
+        return None
+    first = [row for row in candidates if row.rank == 1]
+    leaders = [row.factor for row in first if row.state == "better"]
+    return Attribution(
+        goal=goal,
+        side=side,
+        table=where.id,
+        metric=metric.name,
+        end=metric.describe(table).end,
+        leaders=leaders,
+        separated=len(first) == 1 and len(leaders) == 1,
+        undecided=[row.factor for row in first if row.state != "better"],
+        candidates=candidates,
+    )
 
 
 def _groups(
@@ -145,58 +150,47 @@ def _tables_with_a_goal(cube: Cube, metric: MetricAnalysis) -> dict[bool, list[i
     """Return the tables in which a metric serves a goal, by whether their test is TCP_MAERTS."""
     found: dict[bool, list[int]] = {False: [], True: []}
     for place, table in enumerate(cube.tables):
-        if metric.measured(place) and goal_of(metric.name, table["test"]):
-            found[table["test"] == "TCP_MAERTS"].append(place)
+        if metric.measured(place) and goal_of(metric.name, table.test):
+            found[table.test == "TCP_MAERTS"].append(place)
     return found
 
 
 def _of_metric(
-    cube: Cube, metric: MetricAnalysis, table_id: Callable[[Table], str], idle: Collection[str]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the attributions of one metric as (table, entry), those of one side in all tables
+    cube: Cube, metric: MetricAnalysis, idle: Collection[str]
+) -> Iterator[tuple[int, Attribution]]:
+    """Yield the attributions of one metric as (table, attribution), those of one side in all tables
     together.
     """
     labels, differences, _found = metric.by_factor()
-    columns = metric.factor_lists()
+    columns = metric.factor_columns()
     for side, tables, chosen in _groups(cube, metric, labels, idle):
-        better = describe(metric.name, cube.tables[tables[0]]["test"])["better"]
+        better = metric.describe(tables[0]).better
         gains = differences[np.ix_(tables, chosen)] * (1 if better == "higher" else -1)
         apart = metric.apart[np.ix_(tables, chosen, chosen)]
         ranked = ranks(gains, apart, cube.weights)
         _n, mean, _error = effects.mean_and_error(gains, cube.weights)
         order = np.argsort(-mean, axis=-1, kind="stable")
-        for number, place in enumerate(tables):
-            test = cube.tables[place]["test"]
-            rows = effect_rows(labels, columns, place)
+        for number, table in enumerate(tables):
+            rows = effects_of(FactorEffect, labels, columns, table)
             candidates = [
-                dict(rows[chosen[effect]], rank=int(ranked[number, effect]) or None)
+                Contender(**vars(rows[chosen[effect]]), rank=int(ranked[number, effect]) or None)
                 for effect in order[number]
             ]
-            yield (
-                place,
-                dict(
-                    _entry(
-                        table_id(cube.tables[place]), goal_of(metric.name, test), side, candidates
-                    ),
-                    metric=metric.name,
-                    end=describe(metric.name, test)["end"],
-                ),
-            )
+            found = _attribution(metric, table, side, candidates)
+            if found:
+                yield table, found
 
 
 def attribution(
-    cube: Cube,
-    metrics: Iterable[MetricAnalysis],
-    table_id: Callable[[Table], str],
-    idle: Collection[str] = (),
-) -> list[dict[str, Any]]:
+    cube: Cube, metrics: Iterable[MetricAnalysis], idle: Collection[str] = ()
+) -> list[Attribution]:
     """Return the attributions of a campaign, in the order of goals and tables, without ``idle``
     factors.
     """
-    found: list[tuple[int, dict[str, Any]]] = []
+    found: list[tuple[int, Attribution]] = []
     for metric in metrics:
         if metric.compared and metric.by_factor()[0]:
-            found += _of_metric(cube, metric, table_id, idle)
+            found += _of_metric(cube, metric, idle)
     goals = list(GOALS)
-    found.sort(key=lambda part: (goals.index(part[1]["goal"]), part[0]))
-    return [entry for _place, entry in found]
+    found.sort(key=lambda part: (goals.index(part[1].goal), part[0]))
+    return [entry for _table, entry in found]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import TypedDict
 
 from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.profiles import AS_FOUND
@@ -22,27 +21,11 @@ from .._statistics.libraries import stats
 from .._statistics.rules import ALPHA
 from .._trials.payload import Tally
 from .chains import chains, explanations
+from .result import Blame, Trials
 
 OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
 SHARPER = 0.01  # for a second setting beside one that is named: without it the cure is right, too
 Condition = tuple[tuple[str, bool], ...]  # (factor, is it on?): one, or two that act together
-
-
-class Trials(TypedDict):
-    """How many trials there were, and how many in trouble."""
-
-    trials: int
-    troubled: int
-
-
-class Blame(TypedDict):
-    """A condition under which more trials are in trouble than without it."""
-
-    settings: dict[str, bool]  # {factor: is it on?}, or {AS_FOUND: True}
-    under: Trials
-    without: Trials
-    kind: str  # what was wrong most often
-    p: float
 
 
 def is_on(factor: Factor, levels: Mapping[str, str]) -> bool:
@@ -89,16 +72,16 @@ def pairs(plan: Plan) -> list[Condition]:
 
 def trials_of(tallies: Iterable[Tally]) -> Trials:
     """Return the sum of tallies."""
-    found: Trials = {"trials": 0, "troubled": 0}
-    for tally in tallies:
-        found["trials"] += tally["trials"]
-        found["troubled"] += tally["troubled"]
-    return found
+    known = list(tallies)
+    return Trials(
+        trials=sum(tally["trials"] for tally in known),
+        troubled=sum(tally["troubled"] for tally in known),
+    )
 
 
 def compared(one: Trials, other: Trials) -> float:
     """Return the chance that one has so many more trials in trouble than the other by chance."""
-    table = [[part["troubled"], part["trials"] - part["troubled"]] for part in (one, other)]
+    table = [[part.troubled, part.trials - part.troubled] for part in (one, other)]
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
@@ -121,7 +104,7 @@ class BlameSearch:
             self.here = {
                 name: tally
                 for name, tally in self.here.items()
-                if not self._under(blame["settings"], name)
+                if not self._under(blame.settings, name)
             }
             blame = self._next()
         return blames
@@ -133,7 +116,7 @@ class BlameSearch:
     def _next(self) -> Blame | None:
         one = self._shown(singles(self.plan), self.here, OF_SINGLES * self.level)
         if one:
-            return self._sharper(one) if len(one["settings"]) == 1 else one
+            return self._sharper(one) if len(one.settings) == 1 else one
         return self._shown(pairs(self.plan), self.here, (1 - OF_SINGLES) * self.level)
 
     def _sharper(self, blame: Blame) -> Blame:
@@ -141,9 +124,9 @@ class BlameSearch:
         first; else the first.
         """
         under = {
-            name: tally for name, tally in self.here.items() if self._under(blame["settings"], name)
+            name: tally for name, tally in self.here.items() if self._under(blame.settings, name)
         }
-        ((first, _on),) = blame["settings"].items()
+        ((first, _on),) = blame.settings.items()
         more: list[Condition] = [
             ((factor["name"], on),)
             for factor in self.plan["factors"]
@@ -153,7 +136,7 @@ class BlameSearch:
         second = self._shown(more, under, SHARPER)
         if second is None:
             return blame
-        both = tuple({**blame["settings"], **second["settings"]}.items())
+        both = tuple({**blame.settings, **second.settings}.items())
         return self._blame(both, self.here) or blame
 
     def _under(self, condition: Mapping[str, bool], profile: str) -> bool:
@@ -168,8 +151,8 @@ class BlameSearch:
         profiles can tell apart share it.
         """
         blames = list(filter(None, (self._blame(condition, here) for condition in conditions)))
-        best = min(blames, key=lambda blame: blame["p"], default=None)
-        return best if best and best["p"] <= level / len(blames) else None
+        best = min(blames, key=lambda blame: blame.p, default=None)
+        return best if best and best.p <= level / len(blames) else None
 
     def _blame(self, condition: Condition, here: Mapping[str, Tally]) -> Blame | None:
         """Return a condition with its trials; None where profiles are all under it, or none."""
@@ -184,10 +167,10 @@ class BlameSearch:
                 kinds[kind] = kinds.get(kind, 0) + count
         one = trials_of(under)
         other = trials_of(without)
-        return {
-            "settings": settings,
-            "under": one,
-            "without": other,
-            "kind": max(kinds, key=lambda kind: kinds[kind], default=""),
-            "p": compared(one, other) if one["troubled"] else 1.0,
-        }
+        return Blame(
+            settings=settings,
+            under=one,
+            without=other,
+            kind=max(kinds, key=lambda kind: kinds[kind], default=""),
+            p=compared(one, other) if one.troubled else 1.0,
+        )

@@ -17,7 +17,8 @@ from ...module_utils._ethtool.features import Features
 from ...module_utils._kinds.host import HOST, NODE
 from ...module_utils._kinds.kinds import KINDS
 from .._campaign.nouns import Factor, Levels, Plan
-from .verdicts import Verdict, share_of, verdict
+from .result import Analysis, DeviceVerdict
+from .verdicts import share_of, verdict
 
 ENDS = ("client", "server", "forwarder")
 
@@ -26,17 +27,6 @@ Manifest = Optional[Mapping[str, Any]]
 Record = Mapping[str, Any]  # the place of a trial, and its evidence
 Place = tuple[str, str, str, str]  # path, end, node, device
 Seen = tuple[list[Record], list[Place], Optional[bool]]  # visits, their places, outer checksum
-
-
-class DeviceVerdict(Verdict):
-    """The verdict of a factor on a device; ``confounded``: other factors differed, too."""
-
-    factor: str
-    path: str
-    end: str
-    node: str
-    device: str
-    confounded: bool
 
 
 def features_of(manifest: Manifest, node: str, device: str) -> Features:
@@ -173,46 +163,44 @@ def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iter
     for place in sorted(told):
         path, end, node, device = place
         verdict_of, reason = _judge_taken(names, *told[place])
-        yield {
-            "verdict": verdict_of,
-            "reason": reason,
-            "proof": "read_back",
-            "share_on": None,
-            "share_off": None,
-            "others": [],
-            "factor": factor["name"],
-            "path": path,
-            "end": end,
-            "node": node,
-            "device": device,
-            "confounded": False,
-        }
+        yield DeviceVerdict(
+            verdict=verdict_of,
+            reason=reason,
+            proof="read_back",
+            share_on=None,
+            share_off=None,
+            others=[],
+            factor=factor["name"],
+            path=path,
+            end=end,
+            node=node,
+            device=device,
+            confounded=False,
+        )
 
 
 def of_all(verdicts: Iterable[DeviceVerdict], kinds: Collection[str]) -> dict[str, DeviceVerdict]:
     """Return ``{factor: its first row}`` of the factors whose rows all have one of these verdicts."""
     rows: dict[str, list[DeviceVerdict]] = {}
     for row in verdicts:
-        rows.setdefault(row["factor"], []).append(row)
+        rows.setdefault(row.factor, []).append(row)
     return {
-        factor: own[0]
-        for factor, own in rows.items()
-        if all(row["verdict"] in kinds for row in own)
+        factor: own[0] for factor, own in rows.items() if all(row.verdict in kinds for row in own)
     }
 
 
-def unsupported_profiles(analysis: Mapping[str, Any]) -> dict[str, str]:
+def unsupported_profiles(analysis: Analysis) -> dict[str, str]:
     """Return ``{profile: reason}`` of the profiles whose own settings no device takes.
 
     They are the control once more or, in the design one_at_a_time, what their factor needs.
     """
-    refused = of_all(analysis["verdicts"], ["unsupported"])
-    control = analysis["profiles"][analysis["control"]]
+    refused = of_all(analysis.verdicts, ["unsupported"])
+    control = analysis.profiles[analysis.control]
     found: dict[str, str] = {}
-    for name, levels in analysis["profiles"].items():
+    for name, levels in analysis.profiles.items():
         differs = [factor for factor, level in levels.items() if level != control.get(factor)]
         if differs and all(factor in refused for factor in differs):
-            found[name] = "; ".join(dict.fromkeys(refused[factor]["reason"] for factor in differs))
+            found[name] = "; ".join(dict.fromkeys(refused[factor].reason for factor in differs))
     return found
 
 
@@ -254,20 +242,19 @@ def _proven(factor: Factor, plan: Plan, seen: Seen, manifest: Manifest) -> Itera
             for observation in on + off:
                 observation["side_effects"] = {}
         if bits and on and off:
-            yield {
-                **verdict(bits, on, off, csum),
-                "factor": factor["name"],
-                "path": path,
-                "end": end,
-                "node": node,
-                "device": device,
-                "confounded": confounded,
-            }
+            yield DeviceVerdict(
+                **vars(verdict(bits, on, off, csum)),
+                factor=factor["name"],
+                path=path,
+                end=end,
+                node=node,
+                device=device,
+                confounded=confounded,
+            )
 
 
 def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> list[DeviceVerdict]:
-    """Return rows ``{"factor", "path", "end", "device", "verdict", "reason", "proof", "share_on",
-    "share_off", ...}``.
+    """Return what each factor of a campaign did on each device and path.
 
     Packets prove features; what else ethtool sets is refused by a device or read back.
     ``confounded`` says that the two levels were compared between profiles that differ in other

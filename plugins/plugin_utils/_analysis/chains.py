@@ -16,16 +16,9 @@ from typing import NamedTuple
 
 from .._campaign.nouns import Factor, Plan
 from .._paths.path import UNDERLAY
+from .result import Hop
 
 ON_THE_WAY_OUT = ("host", "tenant", "tenant_port", "tunnel", UNDERLAY)
-
-
-class Hop(NamedTuple):
-    """A setting at one class of devices of one end."""
-
-    settings: tuple[str, ...]
-    side: str
-    devices: str
 
 
 class Explanation(NamedTuple):

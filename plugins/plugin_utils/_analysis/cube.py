@@ -14,6 +14,7 @@ import copy
 from itertools import product
 from typing import Any, Iterable, TypedDict
 
+from ...module_utils._engines.workload import PlannedWorkload
 from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._campaign.spending import block_weights
@@ -25,6 +26,7 @@ from .._trials import payload
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
 from .metrics import MAIN, order, values_of
+from .result import FailedTrial, Table
 
 LISTED = 20  # failures that are named one by one
 
@@ -37,20 +39,8 @@ class Contents(TypedDict):
     altered: int  # trials, the campaign's own too, in which the payload arrived wrong
 
 
-class Table(TypedDict):
-    """A part of a campaign whose effects belong together; ``pair`` is None where there is one
-    alone.
-    """
-
-    pair: str | None
-    path: str
-    mtu: int
-    workload: str
-    test: str
-
-
 class Cube:
-    """``tables`` [{pair, path, mtu, workload, test}], ``profiles`` [name], ``values`` {metric:
+    """``tables``, ``profiles`` [name], ``values`` {metric:
     array}, ``counts``.
 
     ``attempts`` and ``stalls`` count trials, and those that failed or received nothing, in the same
@@ -94,11 +84,11 @@ class Cube:
         }
         self.marks: dict[str, int] = {}
         self.excluded_by: dict[str, int] = {}
-        self.failures: list[dict[str, Any]] = []
+        self.failures: list[FailedTrial] = []
         self.unusable: dict[Any, str] = {}  # {profile: why its first trial that was left out is}
         self._rows: dict[Any, int] = {name: row for row, name in enumerate(self.profiles)}
         self._places: dict[tuple[Any, ...], int] = {
-            (table["pair"], table["path"], table["mtu"], table["workload"]): place
+            (table.pair, table.path, table.mtu, table.workload): place
             for place, table in enumerate(self.tables)
         }
         self._seen: dict[
@@ -219,7 +209,7 @@ class Cube:
         self.counts["failed"] += 1
         self.unusable.setdefault(trial.get("profile"), str(trial["error"]))
         if len(self.failures) < LISTED:
-            self.failures.append({"id": trial.get("id"), "error": str(trial["error"])})
+            self.failures.append(FailedTrial(id=trial.get("id"), error=str(trial["error"])))
 
     def _excluded(self, trial: Trial) -> None:
         self.counts["excluded"] += 1
@@ -260,16 +250,20 @@ def tables_of(plan: Plan) -> list[Table]:
         f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()
     ]
     places = product(pairs or [None], plan["paths"], plan["mtus"], plan["workloads"])
-    return [
-        {
-            "pair": pair,
-            "path": path,
-            "mtu": mtu,
-            "workload": workload["name"],
-            "test": workload["test"],
-        }
-        for pair, path, mtu, workload in places
-    ]
+    return [_table(pair, path, mtu, workload) for pair, path, mtu, workload in places]
+
+
+def _table(pair: str | None, path: str, mtu: int, workload: PlannedWorkload) -> Table:
+    """Return a table; its id has the pair where there are several, path, MTU and workload."""
+    parts = (pair, path, mtu, workload["name"])
+    return Table(
+        id="/".join(str(part) for part in parts if part is not None),
+        pair=pair,
+        path=path,
+        mtu=mtu,
+        workload=workload["name"],
+        test=workload["test"],
+    )
 
 
 def split(plan: Plan) -> tuple[Plan, Plan | None]:

@@ -17,7 +17,8 @@ from .._campaign.screen import within_reach
 from .._statistics.looks import rest
 from .._statistics.rules import ALPHA
 from .._trials.payload import LESSER, NOTHING_PASSES, Checks, Tallies, Tally, of_lesser
-from .blame import Blame, BlameSearch, Trials, holds, is_on, trials_of
+from .blame import BlameSearch, holds, is_on, trials_of
+from .result import Blame, Trials
 
 OF_TROUBLE = 0.8  # of the 5 %
 OF_LESSER = 0.15  # for what a network may do by itself
@@ -104,7 +105,7 @@ def _fewest_first(plan: Plan, names: list[str]) -> Iterator[tuple[list[str], Lev
 
 def smallest(plan: Plan, blames: Iterable[Blame]) -> tuple[list[str], Levels] | None:
     """Return the fewest settings to switch off so that nothing that is to blame is left."""
-    conditions = [blame["settings"] for blame in blames]
+    conditions = [blame.settings for blame in blames]
     if not conditions:
         return None
     names = list(dict.fromkeys(itertools.chain.from_iterable(conditions)))
@@ -141,11 +142,10 @@ def _visited(plan: Plan, levels: Levels) -> str | None:
     return None
 
 
-def cure_of(plan: Plan, checks: Checks) -> Cure | None:
+def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> Cure | None:
     """Return the smallest cure of all that is to blame on any path; None where nothing is, or no
     set of these settings cures it.
     """
-    blames = blames_of(plan, checks.planned or checks.fresh)
     blamed = list(itertools.chain.from_iterable(blames.values()))
     found = smallest(plan, blamed)
     if found is None:
@@ -155,11 +155,11 @@ def cure_of(plan: Plan, checks: Checks) -> Cure | None:
     ill = [place for place in blames if blames[place]]
     tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
     paths = list(dict.fromkeys(path for path, _mtu in ill))
-    small_too = any(blame["kind"] in NOTHING_PASSES for blame in blamed)
+    small_too = any(blame.kind in NOTHING_PASSES for blame in blamed)
     rate = min(map(_rate, blamed))
     return Cure(off, levels, profile, trials_of(tallies), paths, rate, small_too)
 
 
 def _rate(blame: Blame) -> float:
     """Return the share of the trials under what is to blame that were in trouble."""
-    return blame["under"]["troubled"] / max(1, blame["under"]["trials"])
+    return blame.under.troubled / max(1, blame.under.trials)

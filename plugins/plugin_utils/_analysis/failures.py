@@ -11,26 +11,13 @@ report's test: what stalls one time in four may stall only once in six trials.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
-
 from .._campaign.nouns import Plan
 from .._statistics.libraries import np
 from .._trials.payload import WRONG
 from .cube import Cube
+from .result import FailedIn, Failures
 
 TOLERATED = 0.05  # of a profile's trials, before a share above the control's forbids it
-
-
-class Failures(TypedDict):
-    """What failed of one profile's trials; ``forbids`` is why it is not recommended, or None."""
-
-    profile: str
-    trials: int
-    failed: int
-    share: float | None
-    p_report: float | None
-    shown: bool
-    forbids: str | None
 
 
 def by_row(counts: np.ndarray) -> np.ndarray:
@@ -49,18 +36,18 @@ def differences(cube: Cube) -> np.ndarray:
     return (shares[1:] - shares[:1])[None]
 
 
-def of_tables(cube: Cube) -> list[list[dict[str, Any]]]:
+def of_tables(cube: Cube) -> list[list[FailedIn]]:
     """Return for each table what failed of each profile's trials, the control first."""
     attempts = by_row(cube.attempts).sum(axis=2).tolist()
     stalls = by_row(cube.stalls).sum(axis=2).tolist()
     return [
         [
-            {
-                "profile": name,
-                "trials": trials,
-                "failed": failed,
-                "kinds": dict(sorted(cube.stall_kinds.get((table, name), {}).items())),
-            }
+            FailedIn(
+                profile=name,
+                trials=trials,
+                failed=failed,
+                kinds=dict(sorted(cube.stall_kinds.get((table, name), {}).items())),
+            )
             for name, trials, failed in zip(cube.profiles, attempts[table], stalls[table])
         ]
         for table in range(len(cube.tables))
@@ -84,16 +71,16 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
         if place:
             reason += f"; of {cube.profiles[0]} {stalls[0]} of {attempts[0]}"
         found.append(
-            {
-                "profile": name,
-                "trials": int(attempts[place]),
-                "failed": int(stalls[place]),
-                "share": round(float(shares[place]), 6) if attempts[place] else None,
-                "p_report": own,
-                "shown": shown,
-                "forbids": _altered(cube, name)
+            Failures(
+                profile=name,
+                trials=int(attempts[place]),
+                failed=int(stalls[place]),
+                share=round(float(shares[place]), 6) if attempts[place] else None,
+                p_report=own,
+                shown=shown,
+                forbids=_altered(cube, name)
                 or (reason if more and (shown or shares[place] > TOLERATED) else None),
-            }
+            )
         )
     return found
 
@@ -130,4 +117,4 @@ def _control_fails(shares: np.ndarray, attempts: np.ndarray) -> bool:
 
 def merged(first: list[Failures], second: list[Failures]) -> dict[str, str]:
     """Return ``{profile: why it is not recommended}`` of the plan's part and of the confirmation."""
-    return {row["profile"]: row["forbids"] for row in [*second, *first] if row["forbids"]}
+    return {row.profile: row.forbids for row in [*second, *first] if row.forbids}

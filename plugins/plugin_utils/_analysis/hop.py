@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
 from .._trials.payload import NOTHING_PASSES, Tally
-from .blame import Trials, compared, holds, is_on, trials_of
-from .chains import Hop, chains, explanations
+from .blame import compared, holds, is_on, trials_of
+from .chains import chains, explanations
+from .result import Hop, Trials
 
 MUCH_LESS = math.log(20)
 # What is assumed at most of the share of trials that a fault strikes, unless nothing passes under it.
@@ -25,8 +26,8 @@ HIGHEST_RATE = 0.9
 
 def _log_likelihood(part: Trials) -> float:
     """Return that of so many trials in trouble, under their own rate."""
-    troubled = part["troubled"]
-    trials = part["trials"]
+    troubled = part.troubled
+    trials = part.trials
     clean = trials - troubled
     if not troubled or not clean:
         return 0.0
@@ -34,7 +35,7 @@ def _log_likelihood(part: Trials) -> float:
 
 
 def _rate(part: Trials) -> float:
-    return part["troubled"] / part["trials"] if part["trials"] else 0.0
+    return part.troubled / part.trials if part.trials else 0.0
 
 
 def _seen(tally: Tally, kind: str) -> int:
@@ -45,7 +46,7 @@ def _seen(tally: Tally, kind: str) -> int:
 def _trials(here: Mapping[str, Tally], names: Iterable[str], kind: str) -> Trials:
     """Return the trials of these profiles, and those that were in one kind of trouble."""
     trials = sum(here[name]["trials"] for name in names)
-    return {"trials": trials, "troubled": sum(_seen(here[name], kind) for name in names)}
+    return Trials(trials=trials, troubled=sum(_seen(here[name], kind) for name in names))
 
 
 def _parts(
@@ -110,7 +111,7 @@ def innocent(plan: Plan, here: Mapping[str, Tally]) -> list[set[str]]:
     ends = [_End(plan, chain, here) for chain in chains(plan)]
     highest = max((end.rate for end in ends), default=0.0)
     clean = [end for end in ends if not end.troubled]
-    return [end.profiles for end in clean if (1 - highest) ** end.all_on["trials"] <= ALPHA]
+    return [end.profiles for end in clean if (1 - highest) ** end.all_on.trials <= ALPHA]
 
 
 class _End:

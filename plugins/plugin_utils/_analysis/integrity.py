@@ -13,9 +13,8 @@ otherwise although none did, and which share of the trials may be in trouble, wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
 
-from ...module_utils._engines.payload.result import Example, Pings, Size
+from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
 from .._statistics.libraries import stats
@@ -23,55 +22,15 @@ from .._statistics.rules import ALPHA
 from .._trials.payload import (
     LOSSES,
     Checks,
-    Corrupted,
     Tally,
     corrupted_always,
     is_black_hole,
     joined_pings,
     joined_sizes,
 )
-from .blame import Blame, Trials, compared, holds, is_on, trials_of
+from .blame import compared, holds, is_on, trials_of
 from .cure import Place, at, blames_of, places_of, smallest, varied
-
-
-class Bound(TypedDict):
-    """What is known of one setting that was on."""
-
-    setting: str
-    messages: float  # the share of them that may arrive otherwise than sent
-    trials: float  # the share of them that may be in trouble
-
-
-class AsFound(TypedDict):
-    """The checks in the state in which the hosts are, beside those with all off."""
-
-    trials: int
-    troubled: int  # of these
-    all_off: Trials
-    off: list[str]  # factors that are off as found
-    mixed: list[str]  # factors that are on at some of their devices
-    cured: bool  # what is broken under a profile is off as found, and nothing was in trouble
-
-
-class PathVerdict(TypedDict):
-    """What the payload says of one path."""
-
-    path: str
-    mtu: int
-    verdict: str  # broken, broken without, broken everywhere, suspect, lossy, clean
-    blames: list[Blame]
-    off: list[str]  # the fewest settings to switch off here
-    trials: int
-    troubled: int  # of these
-    messages: int
-    lost: int  # of these, or wrong
-    bounds: list[Bound]
-    kind: str  # what was wrong most often
-    first: Example | None  # the smallest message that was wrong
-    sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
-    pings: Pings | None  # whether they were answered in all trials; None where none was sent
-    as_found: AsFound | None  # None where the campaign did not visit it
-    corrupted: dict[str, Corrupted]  # by node at which checksums are wrong under every profile
+from .result import AsFound, Blame, Bound, PathVerdict, Trials
 
 
 def verdicts(plan: Plan, checks: Checks) -> list[PathVerdict]:
@@ -95,23 +54,25 @@ def _verdict(
     cure = smallest(plan, blames)
     messages, lost = _messages(here)
     kinds, first = _worst(here)
-    return {
-        "path": place[0],
-        "mtu": place[1],
-        "verdict": "broken" if blames else _without_blame(plan, here),
-        "blames": blames,
-        "off": cure[0] if cure else [],
-        **trials_of(here.values()),
-        "messages": messages,
-        "lost": lost,
-        "bounds": _bounds(plan, here, level),
-        "kind": max(kinds, key=lambda kind: kinds[kind], default=""),
-        "first": first,
-        "sizes": _lost_sizes(here),
-        "pings": joined_pings([tally["whole"] for tally in here.values()]),
-        "as_found": _as_found(plan, here, blames),
-        "corrupted": corrupted_always(here.values()),
-    }
+    seen = trials_of(here.values())
+    return PathVerdict(
+        path=place[0],
+        mtu=place[1],
+        verdict="broken" if blames else _without_blame(plan, here),
+        blames=blames,
+        off=cure[0] if cure else [],
+        trials=seen.trials,
+        troubled=seen.troubled,
+        messages=messages,
+        lost=lost,
+        bounds=_bounds(plan, here, level),
+        kind=max(kinds, key=lambda kind: kinds[kind], default=""),
+        first=first,
+        sizes=_lost_sizes(here),
+        pings=joined_pings([tally["whole"] for tally in here.values()]),
+        as_found=_as_found(plan, here, blames),
+        corrupted=corrupted_always(here.values()),
+    )
 
 
 def _as_found(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> AsFound | None:
@@ -125,24 +86,25 @@ def _as_found(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> AsF
     levels = plan["profiles"][AS_FOUND]["levels"]
     mixed = [name for name, level in levels.items() if level == MIXED]
     seen = trials_of([here[AS_FOUND]])
-    return {
-        **seen,
-        "all_off": trials_of(here[name] for name in here if _is_all_off(plan, name)),
-        "off": [one["name"] for one in plan["factors"] if not is_on(one, levels)],
-        "mixed": mixed,
-        "cured": bool(blames) and all(_avoids(plan, blame, seen) for blame in blames),
-    }
+    return AsFound(
+        trials=seen.trials,
+        troubled=seen.troubled,
+        all_off=trials_of(here[name] for name in here if _is_all_off(plan, name)),
+        off=[one["name"] for one in plan["factors"] if not is_on(one, levels)],
+        mixed=mixed,
+        cured=bool(blames) and all(_avoids(plan, blame, seen) for blame in blames),
+    )
 
 
 def _avoids(plan: Plan, blame: Blame, seen: Trials) -> bool:
     """Return whether the state as found is clean because it lacks what is to blame."""
     levels = plan["profiles"][AS_FOUND]["levels"]
-    unclear = {MIXED, UNKNOWN}.intersection(levels.get(name, UNKNOWN) for name in blame["settings"])
-    if seen["troubled"] or AS_FOUND in blame["settings"]:
+    unclear = {MIXED, UNKNOWN}.intersection(levels.get(name, UNKNOWN) for name in blame.settings)
+    if seen.troubled or AS_FOUND in blame.settings:
         return False
     if unclear:
-        return compared(blame["under"], seen) <= ALPHA
-    return not holds(plan, blame["settings"], levels)
+        return compared(blame.under, seen) <= ALPHA
+    return not holds(plan, blame.settings, levels)
 
 
 def _without_blame(plan: Plan, here: Mapping[str, Tally]) -> str:
@@ -200,11 +162,11 @@ def _bounds(plan: Plan, here: Mapping[str, Tally], level: float) -> list[Bound]:
             trials = trials_of(on.values())
             messages, lost = _messages(on)
             found.append(
-                {
-                    "setting": factor["name"],
-                    "messages": highest(lost, messages, level),
-                    "trials": highest(trials["troubled"], trials["trials"], level),
-                }
+                Bound(
+                    setting=factor["name"],
+                    messages=highest(lost, messages, level),
+                    trials=highest(trials.troubled, trials.trials, level),
+                )
             )
     return found
 

@@ -9,7 +9,7 @@ The code that judges simulated campaigns (tests/instruments/simulation) and real
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -24,13 +24,10 @@ from .._statistics.states import margin
 from .._trials.nouns import Trial
 from . import failures
 from .attribution import pair_differences
-from .cube import Cube, Table, collect
+from .cube import Cube, collect
 from .metric_analysis import MetricAnalysis
-from .recommend import (
-    Recommendation,
-    nothing,
-    recommendation,
-)
+from .recommend import nothing, recommendation
+from .result import Failures, Recommendation
 from .sets import MeasuredSets, part_of
 
 KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": "interactions"}
@@ -54,7 +51,7 @@ class Judged:
     cube: Cube
     metrics: list[MetricAnalysis]
     part: MeasuredSets | None
-    failures: list[failures.Failures]
+    failures: list[Failures]
     score_shown: dict[str, bool]
 
 
@@ -167,9 +164,7 @@ def _judged(made: Made, tested: int, allowed: bool) -> Judged:
     )
 
 
-def recommend(
-    judged: list[Judged], idle: Collection[str], table_id: Callable[[Table], str]
-) -> Recommendation:
+def recommend(judged: list[Judged], idle: Collection[str]) -> Recommendation:
     """Return the recommendation, from the parts of a campaign."""
     known = [own for own in judged if own.part is not None]
     if not known:
@@ -185,7 +180,6 @@ def recommend(
         [own.score_shown for own in known],
         fails,
         idle,
-        table_id,
     )
 
 

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from .._campaign.design import too_few_blocks
 from .._statistics import effects as statistics
@@ -28,6 +28,18 @@ from .._statistics.states import (
 from . import contrasts, metrics
 from .contrasts import Effects, Labels
 from .cube import Cube
+from .result import (
+    Comparison,
+    Described,
+    Drift,
+    Effect,
+    FactorEffect,
+    InteractionEffect,
+    Metric,
+    ProfileEffect,
+    ProfileSpread,
+    SelfEffect,
+)
 
 OTHER_WAY = {"better": "worse", "worse": "better"}
 DRIFT_P = 0.05
@@ -35,46 +47,32 @@ DRIFT_TOTAL = 0.02
 MOST_NAMED = 5
 
 
-def listed(found: dict[str, np.ndarray]) -> list[list[Any]]:
-    """Return the arrays of effects as lists of ratios and shortened numbers, all tables at once."""
-    return [
-        found["n"].tolist(),
-        ratios(found["mean"]),
-        ratios(found["low"]),
-        ratios(found["high"]),
-        shortened(found["p"]),
-        shortened(found["p_report"]),
-        found["significant"].tolist(),
-        found["state"].tolist(),
-        found["needs"].tolist(),
-    ]
+# What is known of each effect, by the fields of Effect.
+COLUMNS = ("n", "ratio", "low", "high", "p", "p_report", "significant", "state", "needs")
+Columns = dict[str, list[list[Any]]]  # of each field the tables' effects
+SomeEffect = TypeVar("SomeEffect", bound=Effect)
 
 
-def effect_rows(labels: Labels, columns: list[list[Any]], table: int) -> list[dict[str, Any]]:
-    """Return the effects of one table as dicts: label, ``n``, ``ratio``, interval, p values,
-    ``state``, ``needs``.
-    """
-    own = [part[table] for part in columns]
-    return [
-        dict(
-            label,
-            n=n,
-            ratio=ratio,
-            low=low,
-            high=high,
-            p=p,
-            p_report=p_report,
-            significant=significant,
-            state=state,
-            needs=more,
-        )
-        for label, n, ratio, low, high, p, p_report, significant, state, more in zip(labels, *own)
-    ]
+def columns_of(found: dict[str, np.ndarray]) -> Columns:
+    """Return the arrays of effects as lists of ratios and shortened numbers, of all tables."""
+    columns: Columns = {"ratio": ratios(found["mean"])}
+    columns.update({name: ratios(found[name]) for name in ("low", "high")})
+    columns.update({name: shortened(found[name]) for name in ("p", "p_report")})
+    columns.update({name: found[name].tolist() for name in ("n", "significant", "state", "needs")})
+    return columns
+
+
+def effects_of(
+    kind: type[SomeEffect], labels: Labels, columns: Columns, table: int
+) -> list[SomeEffect]:
+    """Return the effects of one table."""
+    rows = zip(*(columns[name][table] for name in COLUMNS))
+    return [kind(**label, **dict(zip(COLUMNS, row))) for label, row in zip(labels, rows)]
 
 
 class MetricAnalysis:
     """All that is computed of one metric; ``values`` are (tables, rows, blocks) as in
-    :class:`_cube.Cube`.
+    :class:`.cube.Cube`.
     """
 
     def __init__(self, cube: Cube, name: str) -> None:
@@ -140,8 +138,8 @@ class MetricAnalysis:
         self.apart = self._apart(tested.get("leaders"), claims_allowed)
 
     @functools.cached_property
-    def lists(self) -> dict[str, list[list[Any]]]:
-        """The effects of each family as lists, with what only a document shows: its own p value,
+    def columns(self) -> dict[str, Columns]:
+        """The effects of each family as lists, with what only the result shows: its own p value,
         and what is needed.
         """
         matters = margin(self.plan)
@@ -149,11 +147,11 @@ class MetricAnalysis:
         for family, found in self.found.items():
             found["p"] = statistics.p_values(self.differences[family], self.cube.weights)
             found["needs"] = all_needs(found, found["state"], matters, seconds)
-        return {family: listed(found) for family, found in self.found.items()}
+        return {family: columns_of(found) for family, found in self.found.items()}
 
-    def factor_lists(self) -> Any:
+    def factor_columns(self) -> Columns:
         """Return the effects of :meth:`by_factor` as lists."""
-        return self.lists and listed(self.by_factor()[2])
+        return columns_of(self.by_factor()[2]) if self.columns else {}
 
     @functools.cached_property
     def aa(self) -> dict[str, np.ndarray]:
@@ -235,64 +233,64 @@ class MetricAnalysis:
         """Return whether this metric was measured in a table."""
         return not np.isnan(self.values[table]).all()
 
-    def describe(self, table: int) -> metrics.Described:
+    def describe(self, table: int) -> Described:
         """Return the metric's name, label, unit, better direction and end, as in a table."""
-        return metrics.describe(self.name, self.cube.tables[table]["test"])
+        return metrics.describe(self.name, self.cube.tables[table].test)
 
-    def document(self, table: int) -> dict[str, Any]:
-        """Return the metric of one table as analysis.json has it."""
-        head = dict(
-            self.describe(table),
-            compared=self.compared,
-            control=dict(profile=self.plan["control"], **_spreads(self.control, table)[0]),
-        )
-        spreads = _spreads(self.spread, table)
-        if not self.compared:
-            return dict(
-                head,
-                rows=[
-                    dict(profile=name, **spread)
-                    for name, spread in zip(self.cube.profiles[1:], spreads)
-                ],
-            )
-        effects = {
-            family: effect_rows(labels, self.lists[family], table)
-            for family, (labels, _weights) in self.families.items()
-        }
-        if self.claims:
-            for family, own in effects.items():
-                for row, blocks in zip(own, ratios(self.differences[family][table])):
-                    row["differences"] = blocks
-        rows = [
-            dict(row, median=spread["median"], q1=spread["q1"], q3=spread["q3"])
-            for row, spread in zip(effects.pop("rows", []), spreads)
+    def of_table(self, table: int) -> Metric:
+        """Return the metric of one table."""
+        described = vars(self.describe(table))
+        control = ProfileSpread(profile=self.plan["control"], **_spreads(self.control, table)[0])
+        spreads = [
+            {"profile": name, **spread}
+            for name, spread in zip(self.cube.profiles[1:], _spreads(self.spread, table))
         ]
-        return dict(
-            head,
-            rows=rows,
-            **effects,
-            **self._quality(table),
-            warnings=list(self._warnings(table, rows)),
-        )
-
-    def _quality(self, table: int) -> dict[str, Any]:
+        if not self.compared:
+            rows = [ProfileSpread(**spread) for spread in spreads]
+            return Metric(**described, compared=False, control=control, rows=rows)
+        for spread in spreads:
+            del spread["n"]  # of trials; an effect has the number of its blocks
+        effects = self._effects(ProfileEffect, "rows", table, spreads) or []
         low = self.aa["low"][table, 0]
         high = self.aa["high"][table, 0]
-        return {
-            "noise_floor": ratios(np.maximum(np.abs(low), np.abs(high))),
-            "aa": {
-                "ratio": ratios(self.aa["mean"][table, 0]),
-                "low": ratios(low),
-                "high": ratios(high),
-                "p": shortened(self.aa["p"][table, 0]),
-            },
-            "trial_sd": shortened(self.sd[table]),
-            "smallest_detectable": ratios(self.smallest_detectable(table)),
-            "drift": {
-                "ratio_per_block": ratios(self.drift[0][table]),
-                "p": shortened(self.drift[1][table]),
-            },
-        }
+        return Comparison(
+            **described,
+            compared=True,
+            control=control,
+            rows=effects,
+            main_effects=self._effects(FactorEffect, "main_effects", table),
+            interactions=self._effects(InteractionEffect, "interactions", table),
+            noise_floor=ratios(np.maximum(np.abs(low), np.abs(high))),
+            smallest_detectable=ratios(self.smallest_detectable(table)),
+            aa=SelfEffect(
+                ratio=ratios(self.aa["mean"][table, 0]),
+                low=ratios(low),
+                high=ratios(high),
+                p=shortened(self.aa["p"][table, 0]),
+            ),
+            trial_sd=shortened(self.sd[table]),
+            drift=Drift(
+                ratio_per_block=ratios(self.drift[0][table]),
+                p=shortened(self.drift[1][table]),
+            ),
+            warnings=list(self._warnings(table, effects)),
+        )
+
+    def _effects(
+        self,
+        kind: type[SomeEffect],
+        family: str,
+        table: int,
+        labels: Labels | None = None,
+    ) -> list[SomeEffect] | None:
+        """Return the effects of a family in one table; None where the design has none of them."""
+        if family not in self.families:
+            return None
+        labels = labels or self.families[family][0]
+        if self.claims:
+            blocks = ratios(self.differences[family][table])
+            labels = [{**label, "differences": own} for label, own in zip(labels, blocks)]
+        return effects_of(kind, labels, self.columns[family], table)
 
     def family(self) -> str:
         """Return the name of the family of effects that the design is made for."""
@@ -314,7 +312,7 @@ class MetricAnalysis:
         squares = np.median(contrasts.squares(weights, 1 + self.repeated[table]))
         return None if factor is None else factor * self.sd[table] * math.sqrt(squares)
 
-    def _warnings(self, table: int, rows: list[dict[str, Any]]) -> Iterator[str]:
+    def _warnings(self, table: int, rows: list[ProfileEffect]) -> Iterator[str]:
         if self.plan["design"] == "search":
             return
         blocks = self.blocks(table)
@@ -333,15 +331,15 @@ class MetricAnalysis:
         if p <= DRIFT_P and abs(slope) * self.cube.blocks >= DRIFT_TOTAL:
             yield f"values drift by {100 * (math.exp(slope) - 1):+.1f} % a block; pairing inside blocks takes that out"
 
-    def _lacking(self, rows: list[dict[str, Any]], blocks: int) -> list[str]:
+    def _lacking(self, rows: list[ProfileEffect], blocks: int) -> list[str]:
         """Return the profiles that have fewer blocks, each with its number of them."""
         looks = self.plan.get("looked") or ()
         # What a look settled is not measured further: that is the plan, and nothing is lost.
         settled = set(chain.from_iterable(look["settled"] for look in looks))
         return [
-            f"{row['profile']} ({row['n']})"
+            f"{row.profile} ({row.n})"
             for row in rows
-            if row["n"] < blocks and row["profile"] not in settled
+            if row.n < blocks and row.profile not in settled
         ]
 
 

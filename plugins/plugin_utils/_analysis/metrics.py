@@ -12,9 +12,10 @@ stream only: parallel streams each bill the whole host.
 from __future__ import annotations
 
 import functools
-from typing import Any, Iterator, Mapping, TypedDict
+from typing import Any, Iterator, Mapping
 
 from .._trials.cpu import TRAFFIC_SHARE
+from .result import Described
 
 MAIN = ("throughput", "transactions")
 CALLS = "receive_calls"  # medians only: fewer of them are a means, no end
@@ -31,20 +32,10 @@ COMPARED_KINDS = (
 TRANSACTIONS = ("TCP_RR", "UDP_RR", "TCP_CRR")
 
 
-class Described(TypedDict):
-    """What a metric is in a table."""
-
-    metric: str
-    label: str
-    unit: str
-    better: str | None  # "higher", "lower", or None where it depends on the throughput
-    end: str | None
-
-
 def describe(name: str, test: str) -> Described:
     """Return what a metric is in a table of this netperf test."""
     label, unit, better, end = _parts(name, test in TRANSACTIONS)
-    return {"metric": name, "label": label, "unit": unit, "better": better, "end": end}
+    return Described(metric=name, label=label, unit=unit, better=better, end=end)
 
 
 def _parts(name: str, transactions: bool) -> tuple[str, str, str | None, str | None]:

@@ -15,10 +15,11 @@ from .._campaign.nouns import Decided, Plan
 from .._statistics.looks import Look
 from .._trials.nouns import Trial
 from .._trials.payload import Tallies, Tally, checks_of
-from .blame import Blame, condition_text
+from .blame import condition_text
 from .chains import chains
 from .cure import Place, at, blames_of, places_of
 from .hop import innocent, likeliest
+from .result import Blame
 
 
 def names_faults(plan: Plan) -> bool:
@@ -35,7 +36,7 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     blames = blames_of({**plan, "looked": before}, tallies)
     conditions: set[str] = set()
     for blamed in blames.values():
-        conditions.update(condition_text(blame["settings"]) for blame in blamed)
+        conditions.update(condition_text(blame.settings) for blame in blamed)
     return {
         "block": look["block"],
         "alpha": look["alpha"],
@@ -87,6 +88,6 @@ def _is_placed(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> bo
     ends = chains(plan)
     if not blames or not ends:
         return True
-    hops = likeliest(plan, here, blames[0]["kind"])
+    hops = likeliest(plan, here, blames[0].kind)
     named = [near for near in hops if len(near) == 1]
     return len(named) + len(innocent(plan, here)) == len(ends)

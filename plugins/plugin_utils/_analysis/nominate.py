@@ -61,9 +61,7 @@ def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
     """Return the profiles that score above the control, the best first: none that fails more, or
     costs somewhere.
     """
-    fails = {
-        row["profile"] for row in failures.of_profiles(cube, None, effects.ALPHA) if row["forbids"]
-    }
+    fails = {row.profile for row in failures.of_profiles(cube, None, effects.ALPHA) if row.forbids}
     matters = margin(part.plan)
     found = {}
     for place, name in enumerate(part.names):

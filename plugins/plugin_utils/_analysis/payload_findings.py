@@ -6,59 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
-from .._campaign.nouns import Levels, Plan
+from .._campaign.nouns import Plan
 from .._known_cases.known_cases import Host, KnownCase, like
 from .._paths.sources import path_named
 from .._trials.payload import Checks
-from .chains import Hop
 from .cure import at, varied
 from .hop import likeliest
-from .integrity import PathVerdict
+from .result import Hop, NamedCure, PathFinding, PathVerdict, Reported
 
 CLEAN = "clean"
 BROKEN = "broken"  # verdicts that payload does not arrive as sent begin with it
-
-
-class NamedHop(TypedDict):
-    """A setting at one class of devices of one end."""
-
-    settings: list[str]
-    side: str  # client or server
-    devices: str  # a device class
-
-
-class Reported(TypedDict):
-    """A known case that is like a verdict."""
-
-    name: str
-    link: str
-
-
-class PathFinding(PathVerdict):
-    """The verdict of a path, where it breaks, and the report's sentence."""
-
-    hops: list[list[NamedHop]]  # for each end that breaks the likeliest hop, and those near it
-    reports: list[Reported]
-    text: str
-
-
-class NamedCure(TypedDict):
-    """The settings to switch off on the hosts, for all paths together."""
-
-    off: Levels  # the levels that differ from all on
-    profile: str  # with these levels; "cure" where none was visited
-    trials: int  # with the cure, on the paths that are broken
-    troubled: int  # of these
-    confirmed: bool
-
-
-class PayloadFindings(TypedDict):
-    """Key ``payload`` of analysis.json."""
-
-    paths: list[PathFinding]
-    cure: NotRequired[NamedCure]
 
 
 def is_broken(verdict: str) -> bool:
@@ -70,9 +29,9 @@ def hops_of(plan: Plan, row: PathVerdict, checks: Checks) -> list[list[Hop]]:
     """Return for each kind of trouble and each end the likeliest hop, and those that are not much
     less likely; none for a campaign that does not vary a setting at several hops.
     """
-    here = varied(at(checks.planned, (row["path"], row["mtu"])))
+    here = varied(at(checks.planned, (row.path, row.mtu)))
     found: list[list[Hop]] = []
-    for kind in dict.fromkeys(blame["kind"] for blame in row["blames"]):
+    for kind in dict.fromkeys(blame.kind for blame in row.blames):
         found += [hops for hops in likeliest(plan, here, kind) if hops not in found]
     return found
 
@@ -80,15 +39,15 @@ def hops_of(plan: Plan, row: PathVerdict, checks: Checks) -> list[list[Hop]]:
 def known_cases_of(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> list[KnownCase]:
     """Return the known cases that are like what is broken on a path."""
     encapsulations = plan.get("encapsulations", {})
-    around = encapsulations.get(row["path"]) or path_named(row["path"]).encapsulation.name
+    around = encapsulations.get(row.path) or path_named(row.path).encapsulation.name
     return like(hosts, around, blamed_settings(plan, row))
 
 
 def blamed_settings(plan: Plan, row: PathVerdict) -> list[str]:
     """Return the factors that are on under what is blamed, then their settings."""
     blamed: list[str] = []
-    for blame in row["blames"]:
-        blamed += [name for name, on in blame["settings"].items() if on]
+    for blame in row.blames:
+        blamed += [name for name, on in blame.settings.items() if on]
     settings = list(blamed)
     for factor in plan["factors"]:
         if factor["name"] in blamed:
@@ -100,26 +59,22 @@ def finding(
     plan: Plan, row: PathVerdict, checks: Checks, cases: Sequence[KnownCase], text: str
 ) -> PathFinding:
     """Return the verdict of a path as data."""
-    return {
-        **row,
-        "hops": [list(map(_named, hops)) for hops in hops_of(plan, row, checks)],
-        "reports": [{"name": case.name, "link": case.link} for case in cases],
-        "text": text,
-    }
-
-
-def _named(hop: Hop) -> NamedHop:
-    return {"settings": list(hop.settings), "side": hop.side, "devices": hop.devices}
+    return PathFinding(
+        **vars(row),
+        hops=hops_of(plan, row, checks),
+        reports=[Reported(name=case.name, link=case.link) for case in cases],
+        text=text,
+    )
 
 
 def cure_in(advice: dict[str, Any]) -> NamedCure | None:
     """Return the cure that recommended.yml has; None where it has none."""
     if "cures" not in advice:
         return None
-    return {
-        "off": advice["changes"],
-        "profile": advice["profile"],
-        "trials": advice["cures"]["trials"],
-        "troubled": advice["cures"]["troubled"],
-        "confirmed": advice["confirmed"],
-    }
+    return NamedCure(
+        off=advice["changes"],
+        profile=advice["profile"],
+        trials=advice["cures"]["trials"],
+        troubled=advice["cures"]["troubled"],
+        confirmed=advice["confirmed"],
+    )

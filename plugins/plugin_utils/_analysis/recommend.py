@@ -13,16 +13,16 @@ shown often looks larger than it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NotRequired, TypedDict
 
 from .._campaign import forwarding
 from .._statistics import effects
 from .._statistics.libraries import np
 from .._statistics.numbers import ratios
 from .._statistics.states import margin
-from .cube import Table
+from .result import Against, Forbidden, Recommendation, Score, SetEffect
 from .sets import (
     WRONG,
     MeasuredSets,
@@ -38,101 +38,42 @@ SHOWN_BY_THE_SAME = 0.02
 CHEAP = ("better", "same")  # states by which the report's test excludes a cost that matters
 
 
-class Effect(TypedDict):
-    """The recommended set against the control in one table."""
-
-    table: str
-    metric: str
-    end: str | None
-    goal: str
-    n: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-    state: str | None
-    planned: NotRequired[float | None]  # the ratio in the plan's blocks, or that of all its changes
-
-
-class Against(TypedDict):
-    """The score of the recommended set against that of another one, inside the blocks that confirm
-    it.
-    """
-
-    profile: str
-    n: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-
-
-class Score(TypedDict):
-    """The score of a set over all tables against the control's."""
-
-    n: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-
-
-class Recommendation(TypedDict):
-    """What to set; ``name`` is None where nothing is recommended, and ``why`` says why."""
-
-    name: str | None
-    levels: dict[str, str]
-    changes: dict[str, str]
-    settings: dict[str, Any]
-    goals: list[str]
-    confirmed: bool
-    confirmed_by: str | None
-    score: Score | None
-    by: list[Effect]
-    costs_unknown_in: list[Effect]
-    best: bool
-    not_told_apart: list[str]
-    against: list[Against]
-    forbidden: list[dict[str, Any]]
-    why: str
-
-
-def nothing(why: str, forbidden: list[dict[str, Any]] | None = None) -> Recommendation:
+def nothing(why: str, forbidden: list[Forbidden] | None = None) -> Recommendation:
     """Return the recommendation of nothing."""
-    return {
-        "name": None,
-        "levels": {},
-        "changes": {},
-        "settings": {},
-        "goals": [],
-        "confirmed": False,
-        "confirmed_by": None,
-        "score": None,
-        "by": [],
-        "costs_unknown_in": [],
-        "best": False,
-        "not_told_apart": [],
-        "against": [],
-        "forbidden": forbidden or [],
-        "why": why,
-    }
+    return Recommendation(
+        name=None,
+        levels={},
+        changes={},
+        settings={},
+        goals=[],
+        confirmed=False,
+        confirmed_by=None,
+        score=None,
+        by=[],
+        costs_unknown_in=[],
+        best=False,
+        not_told_apart=[],
+        against=[],
+        forbidden=forbidden or [],
+        why=why,
+    )
 
 
-def _effect(
-    part: MeasuredSets, piece: Piece, name: str, table_id: Callable[[Table], str]
-) -> Effect:
+def _effect(part: MeasuredSets, piece: Piece, name: str) -> SetEffect:
     found = piece.metric.found["rows"]
-    place = part.place(name)
+    index = part.place(name)
     table = piece.table
-    described = piece.metric.describe(table)
-    return {
-        "table": table_id(piece.metric.cube.tables[table]),
-        "metric": piece.metric.name,
-        "end": described["end"],
-        "goal": piece.goal,
-        "n": int(found["n"][table, place]),
-        "ratio": ratios(found["mean"][table, place]),
-        "low": ratios(found["low"][table, place]),
-        "high": ratios(found["high"][table, place]),
-        "state": found["state"][table, place],
-    }
+    return SetEffect(
+        table=piece.metric.cube.tables[table].id,
+        metric=piece.metric.name,
+        end=piece.metric.describe(table).end,
+        goal=piece.goal,
+        n=int(found["n"][table, index]),
+        ratio=ratios(found["mean"][table, index]),
+        low=ratios(found["low"][table, index]),
+        high=ratios(found["high"][table, index]),
+        state=found["state"][table, index],
+    )
 
 
 def _allowing(low: float, gains: np.ndarray, part: MeasuredSets) -> float:
@@ -145,41 +86,45 @@ def _allowing(low: float, gains: np.ndarray, part: MeasuredSets) -> float:
     return min(low, max(lower, 0.0))
 
 
-def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: Effect) -> None:
+def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: SetEffect) -> SetEffect:
     """Widen the interval of an effect that is shown by the blocks that say how large it is."""
-    if effect["state"] != "better":
-        return
-    place = part.place(name)
+    if effect.state != "better":
+        return effect
+    index = part.place(name)
     found = piece.metric.found["rows"]
-    gains = piece.gains[place]
+    gains = piece.gains[index]
     if piece.sign > 0:
-        effect["low"] = ratios(_allowing(found["low"][piece.table, place], gains, part))
-    else:
-        effect["high"] = ratios(-_allowing(-found["high"][piece.table, place], gains, part))
+        return replace(effect, low=ratios(_allowing(found["low"][piece.table, index], gains, part)))
+    high = -_allowing(-found["high"][piece.table, index], gains, part)
+    return replace(effect, high=ratios(high))
 
 
-def _effects(
-    parts: list[MeasuredSets], pieces: list[Piece], name: str, table_id: Callable[[Table], str]
-) -> list[Effect]:
+def _effects(parts: list[MeasuredSets], pieces: list[Piece], name: str) -> list[SetEffect]:
     """Return the effects of a set in the last part; what shows them may be the plan."""
     plan = parts[0]
     last = parts[-1]
-    found = [_effect(last, piece, name, table_id) for piece in pieces]
+    found = [_effect(last, piece, name) for piece in pieces]
     if parts[_shown_by(parts, name)] is last:
-        for piece, effect in zip(pieces, found):
-            _allow_for_choice(last, piece, name, effect)
-    places = _made_of(plan, name, last.changes(name))
-    if plan is last or not places:
+        found = [
+            _allow_for_choice(last, piece, name, effect) for piece, effect in zip(pieces, found)
+        ]
+    profiles = _made_of(plan, name, last.changes(name))
+    if plan is last or not profiles:
         return found
     planned = {(piece.metric.name, piece.table): piece for piece in plan.pieces}
-    for piece, effect in zip(pieces, found):
-        own = planned.get((piece.metric.name, piece.table))
-        if own:
-            means = own.metric.found["rows"]["mean"][own.table, places]
-            effect["planned"] = ratios(means.sum())
-            if _shown_by(parts, name) == 0:
-                effect["state"] = own.states()[places[0]]
-    return found
+    of_plan = [planned.get((piece.metric.name, piece.table)) for piece in pieces]
+    is_shown = _shown_by(parts, name) == 0
+    return [
+        _planned(effect, piece, profiles, is_shown) if piece else effect
+        for effect, piece in zip(found, of_plan)
+    ]
+
+
+def _planned(effect: SetEffect, piece: Piece, profiles: list[int], is_shown: bool) -> SetEffect:
+    """Return an effect with its ratio in the plan's blocks, and their state where they show it."""
+    means = piece.metric.found["rows"]["mean"][piece.table, profiles]
+    state = piece.states()[profiles[0]] if is_shown else effect.state
+    return replace(effect, planned=ratios(means.sum()), state=state)
 
 
 def _made_of(part: MeasuredSets, name: str, changes: dict[str, str]) -> list[int]:
@@ -207,13 +152,13 @@ def _against(part: MeasuredSets, name: str) -> list[Against]:
         gains = part.score(name) - part.score(other)
         mean, low, high = interval(gains, part.weights)
         found.append(
-            {
-                "profile": other,
-                "n": int((~np.isnan(gains)).sum()),
-                "ratio": ratios(mean),
-                "low": ratios(low),
-                "high": ratios(high),
-            }
+            Against(
+                profile=other,
+                n=int((~np.isnan(gains)).sum()),
+                ratio=ratios(mean),
+                low=ratios(low),
+                high=ratios(high),
+            )
         )
     return found
 
@@ -278,7 +223,6 @@ def _forbidden(
     parts: list[MeasuredSets],
     fails: dict[str, str],
     idle: Collection[str],
-    table_id: Callable[[Table], str],
 ) -> dict[str, str]:
     """Return ``{set: why it cannot be recommended}``."""
     found = dict(fails)
@@ -289,11 +233,11 @@ def _forbidden(
             costs = _costs(parts, name)
             if name not in found and costs:
                 own, piece = costs[0]
-                effect = _effect(own, piece, name, table_id)
-                label = piece.metric.describe(piece.table)["label"]
+                effect = _effect(own, piece, name)
+                label = piece.metric.describe(piece.table).label
                 found[name] = (
-                    f"shown worse than {part.plan['control']}: {label} {effect['ratio']:.3g} times in "
-                    f"{effect['table']}"
+                    f"shown worse than {part.plan['control']}: {label} {effect.ratio:.3g} times in "
+                    f"{effect.table}"
                 )
         found = {**_not_for_a_forwarder(part), **found}
     return found
@@ -349,7 +293,6 @@ def recommendation(
     score_shown: list[dict[str, bool]],
     fails: dict[str, str],
     idle: Collection[str],
-    table_id: Callable[[Table], str],
 ) -> Recommendation:
     """Return what to set. ``parts`` are the plan's and, where there was one, the confirmation.
 
@@ -362,8 +305,8 @@ def recommendation(
         return nothing(
             "imported runs support no setting, since their order and their times are not known"
         )
-    forbidden = _forbidden(parts, fails, idle, table_id)
-    listed = [{"profile": name, "reason": reason} for name, reason in sorted(forbidden.items())]
+    forbidden = _forbidden(parts, fails, idle)
+    listed = [Forbidden(profile=name, reason=reason) for name, reason in sorted(forbidden.items())]
     able = [
         name for name in last.names if name not in forbidden and _shown(parts, name, score_shown)
     ]
@@ -375,24 +318,24 @@ def recommendation(
     profile = last.plan["profiles"][name]
     confirmed_by = _confirmed_by(parts)
     shown = [piece for piece in last.pieces if piece.kind != "latency"]
-    costs = _effects(parts, _may_cost(last, name, matters), name, table_id)
-    return {
-        "name": name,
-        "levels": dict(profile["levels"]),
-        "changes": last.changes(name),
-        "settings": profile.get("settings") or {},
-        "goals": _goals(parts[_shown_by(parts, name)], name),
-        "confirmed": confirmed_by is not None,
-        "confirmed_by": confirmed_by,
-        "score": _score(parts, name),
-        "by": _effects(parts, shown, name, table_id),
-        "costs_unknown_in": [effect for effect in costs if effect["state"] not in CHEAP],
-        "best": not behind,
-        "not_told_apart": behind,
-        "against": _against(last, name) if confirmed_by == "confirmation" else [],
-        "forbidden": listed,
-        "why": "",
-    }
+    costs = _effects(parts, _may_cost(last, name, matters), name)
+    return Recommendation(
+        name=name,
+        levels=dict(profile["levels"]),
+        changes=last.changes(name),
+        settings=profile.get("settings") or {},
+        goals=_goals(parts[_shown_by(parts, name)], name),
+        confirmed=confirmed_by is not None,
+        confirmed_by=confirmed_by,
+        score=_score(parts, name),
+        by=_effects(parts, shown, name),
+        costs_unknown_in=[effect for effect in costs if effect.state not in CHEAP],
+        best=not behind,
+        not_told_apart=behind,
+        against=_against(last, name) if confirmed_by == "confirmation" else [],
+        forbidden=listed,
+        why="",
+    )
 
 
 def _confirmed_by(parts: list[MeasuredSets]) -> str | None:
@@ -414,16 +357,16 @@ def _score(parts: list[MeasuredSets], name: str) -> Score:
     mean, low, high = part.interval(name)
     if parts[_shown_by(parts, name)] is part:
         low = _allowing(low, part.score(name), part)
-    return {
-        "ratio": ratios(mean),
-        "low": ratios(low),
-        "high": ratios(high),
-        "n": int((~np.isnan(part.score(name))).sum()),
-    }
+    return Score(
+        ratio=ratios(mean),
+        low=ratios(low),
+        high=ratios(high),
+        n=int((~np.isnan(part.score(name))).sum()),
+    )
 
 
 def _stay(
-    parts: list[MeasuredSets], forbidden: dict[str, str], listed: list[dict[str, Any]]
+    parts: list[MeasuredSets], forbidden: dict[str, str], listed: list[Forbidden]
 ) -> Recommendation:
     """Return the control where other sets are shown to be worse and none may be better; else
     nothing.
@@ -439,13 +382,13 @@ def _stay(
     if not worse or not sure or control in forbidden:
         return nothing("no set of settings was shown to be better than the control", listed)
     profile = plan["profiles"][control]
-    return {
-        **nothing("", listed),
-        "name": control,
-        "levels": dict(profile["levels"]),
-        "settings": profile.get("settings") or {},
-        "confirmed": True,
-        "confirmed_by": "plan",
-        "best": not behind,
-        "not_told_apart": behind,
-    }
+    return replace(
+        nothing("", listed),
+        name=control,
+        levels=dict(profile["levels"]),
+        settings=profile.get("settings") or {},
+        confirmed=True,
+        confirmed_by="plan",
+        best=not behind,
+        not_told_apart=behind,
+    )

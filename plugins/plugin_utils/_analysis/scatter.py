@@ -9,14 +9,13 @@ Only what scatters inside blocks makes an answer unsure: a block's own level can
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from .._statistics.components import Scatter, components, goes_with
 from .._statistics.effects import logs
 from .._statistics.libraries import np
 from .._statistics.numbers import shortened
 from .cube import Cube
 from .metrics import ENDS, MAIN
+from .result import Meanwhile, Scattered
 
 CAUSES = {  # the CPU time of an end, in per cent, that no profile asks for
     "steal": "CPU time that the hypervisor took",
@@ -24,27 +23,6 @@ CAUSES = {  # the CPU time of an end, in per cent, that no profile asks for
 }
 LEAST = 0.1  # a smaller share is not worth a sentence
 HALF = (0.4, 0.6)  # what is called half
-
-
-class Meanwhile(TypedDict):
-    """What the machine did meanwhile, and the share of the variance inside blocks that goes with
-    it.
-    """
-
-    what: str
-    share: float
-
-
-class Scattered(TypedDict):
-    """Standard deviations of logarithms: of single cells, of whole visits beyond them (None where one
-    table cannot hold them apart), and of blocks.
-    """
-
-    cell: float
-    visit: float | None
-    block: float
-    meanwhile: list[Meanwhile]
-    text: str
 
 
 def scattered(cube: Cube) -> Scattered | None:
@@ -64,15 +42,15 @@ def scattered(cube: Cube) -> Scattered | None:
         values = _taken(cube, what)
         share = goes_with(data[known], np.concatenate([values] * len(measured))[known])
         if share >= LEAST:
-            meanwhile.append({"what": what, "share": round(share, 3)})
-    meanwhile.sort(key=lambda one: -one["share"])
-    return {
-        "cell": shortened(found.trial),
-        "visit": None if found.visit is None else shortened(found.visit),
-        "block": shortened(found.block),
-        "meanwhile": meanwhile,
-        "text": " ".join([_text(found, meanwhile), *_unequal(cube)]),
-    }
+            meanwhile.append(Meanwhile(what=what, share=round(share, 3)))
+    meanwhile.sort(key=lambda one: -one.share)
+    return Scattered(
+        cell=shortened(found.trial),
+        visit=None if found.visit is None else shortened(found.visit),
+        block=shortened(found.block),
+        meanwhile=meanwhile,
+        text=" ".join([_text(found, meanwhile), *_unequal(cube)]),
+    )
 
 
 def _taken(cube: Cube, what: str) -> np.ndarray:
@@ -105,10 +83,10 @@ def _unequal(cube: Cube) -> list[str]:
 
 def went_with(cause: Meanwhile) -> str:
     """Return in words what the blocks were needed for."""
-    share = cause["share"]
+    share = cause.share
     amount = "Half" if HALF[0] <= share <= HALF[1] else f"{100 * share:.0f} %"
     return (
-        f"{amount} of the variance inside blocks went with {CAUSES[cause['what']]}: so many of the "
+        f"{amount} of the variance inside blocks went with {CAUSES[cause.what]}: so many of the "
         "blocks were needed for that."
     )
 

@@ -69,7 +69,7 @@ def pieces_of(cube: Cube, metrics: list[MetricAnalysis]) -> list[Piece]:
         if not metric.claims or "rows" not in metric.families:
             continue
         for table, place in enumerate(cube.tables):
-            goal = goal_of(metric.name, place["test"])
+            goal = goal_of(metric.name, place.test)
             if goal and metric.measured(table):
                 sign = 1 if metric.better == "higher" else -1
                 piece = Piece(

@@ -9,23 +9,11 @@ please, is another: such a report shows its intervals and claims nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 from .._campaign.nouns import Plan
 from .._statistics.states import block_seconds
-
-if TYPE_CHECKING:
-    from .nouns import AnalysedTable, Analysis
-
-
-class Unfinished(TypedDict):
-    """What is missing, or what was added; ``text`` says it."""
-
-    visits_missing: int
-    trials_missing: int
-    seconds: float | None
-    extended: bool
-    text: str
+from .result import Unfinished
 
 
 def unfinished(
@@ -49,13 +37,13 @@ def unfinished(
         (extended, "the record was extended after its plan was made"),
     )
     words = " and ".join(text for holds, text in reasons if holds)
-    return {
-        "visits_missing": len(left),
-        "trials_missing": missing,
-        "seconds": _seconds(plan, len(left)),
-        "extended": extended,
-        "text": f"{words}: nothing is claimed",
-    }
+    return Unfinished(
+        visits_missing=len(left),
+        trials_missing=missing,
+        seconds=_seconds(plan, len(left)),
+        extended=extended,
+        text=f"{words}: nothing is claimed",
+    )
 
 
 def _seconds(plan: Plan, visits: int) -> float | None:
@@ -65,13 +53,3 @@ def _seconds(plan: Plan, visits: int) -> float | None:
         return None
     in_block = len(plan["visits"]) / plan["blocks"]
     return round(one * visits / in_block, 1)
-
-
-def claimed(analysis: Analysis) -> list[AnalysedTable]:
-    """Return the tables of an analysis whose effects may be claimed: a search claims only what was
-    confirmed.
-    """
-    confirmed = analysis["confirmation"]
-    if analysis["search"] and confirmed and confirmed["tables"]:
-        return confirmed["tables"]
-    return analysis["tables"]

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from statistics import mean
-from typing import Any, TypedDict
+from typing import Any
 
 from ...module_utils._observe.packets import MAIN_SHARE
+from .result import Verdict
 
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
 # Features whose state matters to a throughput question, by how their names begin.
@@ -59,17 +60,6 @@ PROOFS = (
 
 Observation = Mapping[str, Any]  # "share", "fixed", "not_honoured", "side_effects" of one visit
 Document = Mapping[str, Any]
-
-
-class Verdict(TypedDict):
-    """What a factor's setting did on one device, and how that is known."""
-
-    verdict: str
-    reason: str
-    proof: str
-    share_on: float | None
-    share_off: float | None
-    others: list[str]  # features that it changed, too
 
 
 def proof_of(bits: Collection[str]) -> tuple[str, str] | None:
@@ -214,14 +204,14 @@ def verdict(
     if found is None and others:
         found = "changed_others"
         reason = f"it also changed {', '.join(others)}"
-    return {
-        "verdict": found or "applied",
-        "reason": reason,
-        "proof": " ".join(proof) if proof else "read_back",
-        "share_on": share_on,
-        "share_off": share_off,
-        "others": others,
-    }
+    return Verdict(
+        verdict=found or "applied",
+        reason=reason,
+        proof=" ".join(proof) if proof else "read_back",
+        share_on=share_on,
+        share_off=share_off,
+        others=others,
+    )
 
 
 def _samples(packets: Document, device: str) -> list[Document]:

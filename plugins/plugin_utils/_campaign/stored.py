@@ -99,17 +99,6 @@ def read_manifest(folder: str) -> Manifest | None:
     return checked
 
 
-def read_analysis(folder: str) -> Any:
-    """Return the analysis of a results folder, or None where there is none."""
-    path = os.path.join(folder, "analysis.json")
-    document = read_json(path, "analysis", "Make the report of the campaign again.")
-    if document is None:
-        return None
-    document = clean_all(document, path)
-    validate(document, "analysis", path)
-    return document
-
-
 def _names(document: Mapping[str, Any], what: str) -> Names:
     """Return what visits and cells may name; a confirmation has the plan's paths and workloads."""
     profiles: Names = {"profile": document.get("profiles", ())}

@@ -20,7 +20,6 @@ from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
-from .._analysis.analysis import table_id
 from .._analysis.cube import Cube, collect
 from .._campaign.nouns import Plan
 from .._report.conditions import ALWAYS_DIFFERENT, nodes_of
@@ -197,14 +196,14 @@ def _of_metric(
     first, second = (
         logs_of(campaign, metric, place, shared) for campaign, place in zip(pair, places)
     )
-    about = analysis_metrics.describe(metric, pair[0].cube.tables[places[0]]["test"])
+    about = analysis_metrics.describe(metric, pair[0].cube.tables[places[0]].test)
     same_control = profiles[0][0] == profiles[1][0]
     return {
-        "metric": about["metric"],
-        "label": about["label"],
-        "unit": about["unit"],
-        "better": about["better"],
-        "end": about["end"],
+        "metric": about.metric,
+        "label": about.label,
+        "unit": about.unit,
+        "better": about.better,
+        "end": about.end,
         "values": _values(shared, first, second),
         "effects": _effects(shared, first, second, matters) if same_control else [],
     }
@@ -221,7 +220,7 @@ def is_compared(metric: str) -> bool:
 
 def places_of(campaign: MeasuredCampaign) -> dict[str, int]:
     """Return the place of each table in a campaign's arrays, by its id."""
-    return {table_id(table): place for place, table in enumerate(campaign.cube.tables)}
+    return {table.id: place for place, table in enumerate(campaign.cube.tables)}
 
 
 def _shared_metrics(pair: CampaignPair) -> list[str]:
@@ -241,11 +240,11 @@ def _tables(pair: CampaignPair, matters: float) -> Iterator[TableRows]:
         table = pair[0].cube.tables[places[0]]
         yield {
             "id": name,
-            "pair": table["pair"],
-            "path": table["path"],
-            "mtu": table["mtu"],
-            "workload": table["workload"],
-            "test": table["test"],
+            "pair": table.pair,
+            "path": table.path,
+            "mtu": table.mtu,
+            "workload": table.workload,
+            "test": table.test,
             "metrics": [metric for metric in rows if metric["values"]],
         }
 

@@ -13,9 +13,8 @@ import os
 from ...module_utils._base.errors import InputError
 from .._campaign.plan_file import read_whole_plan
 from .._campaign.stored import read_manifest
-from .._figures.nouns import StatedEffect
-from .._figures.numbers import count, effect, interval, number, ratio
 from .._statistics.rules import FEWEST_BLOCKS
+from .._statistics.text import count, effect, interval, number, ratio
 from .._trials import shape
 from .._trials.records import stream_records
 from .._untrusted.markdown import cell, escape
@@ -87,18 +86,12 @@ def _name(metric: MetricRows) -> str:
 
 
 def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
-    stated: StatedEffect = {
-        "ratio": row["ratio"],
-        "low": row["low"],
-        "high": row["high"],
-        "verdict": row["verdict"],
-    }
     verdict = WORDS.get(row["verdict"], row["verdict"])
     line = _cells(
         table["id"],
         _name(metric),
         row["profile"],
-        effect(stated),
+        effect(row["ratio"], row["verdict"]),
         interval(row["low"], row["high"]),
         f"{row['n_baseline']}, {row['n']}",
         verdict,

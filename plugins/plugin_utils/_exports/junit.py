@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from .._analysis.nouns import AnalysedTable, Analysis
-from .._analysis.payload_findings import CLEAN, PathFinding, is_broken
-from .._analysis.unfinished import claimed
+from .._analysis.payload_findings import CLEAN, is_broken
+from .._analysis.result import AnalysedTable, Analysis, PathFinding
 from .._untrusted.texts import printable
 
 
@@ -55,19 +54,19 @@ def _effects(suite: ElementTree.Element, table: AnalysedTable) -> None:
 
     A worse profile is an answer of the campaign, not a failure of it.
     """
-    for metric in table["metrics"]:
-        end = f" {metric['end']}" if metric["end"] else ""
-        for row in metric["rows"] if metric["compared"] else ():
-            interval = f"{row['low']} to {row['high']}" if row["low"] is not None else "no interval"
-            state = row["state"] or "for information"
-            text = f"ratio to the control {row['ratio']} ({interval}), {row['n']} block{'s' * (row['n'] != 1)}: {state}"
-            needs = f", {row['needs']['text']} would settle it" if row["needs"] else ""
+    for metric in table.comparisons:
+        end = f" {metric.end}" if metric.end else ""
+        for row in metric.rows:
+            interval = f"{row.low} to {row.high}" if row.low is not None else "no interval"
+            state = row.state or "for information"
+            text = f"ratio to the control {row.ratio} ({interval}), {row.n} block{'s' * (row.n != 1)}: {state}"
+            needs = f", {row.needs.text} would settle it" if row.needs else ""
             add_case(
                 suite,
-                table["id"],
-                f"{metric['label']}{end}, effect of {row['profile']}",
+                table.id,
+                f"{metric.label}{end}, effect of {row.profile}",
                 text + needs,
-                "skipped" if row["state"] == "unknown" else "",
+                "skipped" if row.state == "unknown" else "",
             )
 
 
@@ -75,13 +74,13 @@ def _payload(suite: ElementTree.Element, row: PathFinding) -> None:
     """Add a case for the payload of a path: it fails where it is broken, and is skipped where that
     is not known.
     """
-    kind = row["verdict"] if is_broken(row["verdict"]) else "skipped"
+    kind = row.verdict if is_broken(row.verdict) else "skipped"
     add_case(
         suite,
-        f"payload/{row['path']}",
-        f"payload over {row['path']} at MTU {row['mtu']}",
-        row["text"],
-        "" if row["verdict"] == CLEAN else kind,
+        f"payload/{row.path}",
+        f"payload over {row.path} at MTU {row.mtu}",
+        row.text,
+        "" if row.verdict == CLEAN else kind,
     )
 
 
@@ -89,27 +88,27 @@ def campaign(analysis: Analysis) -> str:
     """Return an analysis as JUnit XML: it fails where the campaign is unfinished, a profile fails
     more, or the payload of a path is broken.
     """
-    root = ElementTree.Element("testsuites", name=f"offload.lab {analysis['campaign']}")
-    suite = ElementTree.SubElement(root, "testsuite", name=analysis["campaign"])
-    unfinished = analysis["unfinished"]
+    root = ElementTree.Element("testsuites", name=f"offload.lab {analysis.campaign}")
+    suite = ElementTree.SubElement(root, "testsuite", name=analysis.campaign)
+    unfinished = analysis.unfinished
     add_case(
         suite,
         "campaign",
         "finished",
-        unfinished["text"] if unfinished else "all visits were measured",
+        unfinished.text if unfinished else "all visits were measured",
         "unfinished" if unfinished else "",
     )
-    for row in analysis["failures"]:
-        text = f"{row['failed']} of {row['trials']} trials failed or received nothing"
+    for row in analysis.failures:
+        text = f"{row.failed} of {row.trials} trials failed or received nothing"
         add_case(
             suite,
             "campaign",
-            f"failures of {row['profile']}",
+            f"failures of {row.profile}",
             text,
-            "fails more" if row["shown"] or row["forbids"] else "",
+            "fails more" if row.shown or row.forbids else "",
         )
-    for finding in analysis["payload"]["paths"] if "payload" in analysis else ():
+    for finding in analysis.payload.paths if analysis.payload else ():
         _payload(suite, finding)
-    for table in claimed(analysis):
+    for table in analysis.claimed:
         _effects(suite, table)
     return document(root)

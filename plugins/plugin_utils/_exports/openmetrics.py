@@ -12,9 +12,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from .._analysis.blame import condition_text
-from .._analysis.nouns import AnalysedMetric, Analysis, Estimate, ProfileSpread
-from .._analysis.payload_findings import PathFinding, PayloadFindings
-from .._analysis.unfinished import claimed
+from .._analysis.result import (
+    Analysis,
+    Comparison,
+    Estimate,
+    PathFinding,
+    PayloadFindings,
+    ProfileSpread,
+)
 from .._untrusted.texts import printable
 
 Labels = dict[str, "str | int | None"]
@@ -40,85 +45,84 @@ FAMILIES = {
 
 
 def _samples(analysis: Analysis) -> Iterator[Sample]:
-    campaign: Labels = {"campaign": analysis["campaign"]}
-    for outcome, number in analysis["trials"].items():
+    campaign: Labels = {"campaign": analysis.campaign}
+    for outcome, number in vars(analysis.trials).items():
         if isinstance(number, int):
             yield "offload_lab_trials", {**campaign, "outcome": outcome}, number
-    for row in analysis["failures"]:
-        if row["share"] is not None:
-            yield "offload_lab_failed_share", {**campaign, "profile": row["profile"]}, row["share"]
-    if "payload" in analysis:
-        yield from _payload(campaign, analysis["payload"])
-    for table in claimed(analysis):
+    for row in analysis.failures:
+        if row.share is not None:
+            yield "offload_lab_failed_share", {**campaign, "profile": row.profile}, row.share
+    if analysis.payload:
+        yield from _payload(campaign, analysis.payload)
+    for table in analysis.claimed:
         where: Labels = {
             **campaign,
-            "pair": table["pair"],
-            "path": table["path"],
-            "mtu": table["mtu"],
-            "workload": table["workload"],
+            "pair": table.pair,
+            "path": table.path,
+            "mtu": table.mtu,
+            "workload": table.workload,
         }
-        for metric in table["metrics"]:
-            if metric["compared"]:
-                yield from _of_metric({**where, "metric": metric["metric"]}, metric)
+        for metric in table.comparisons:
+            yield from _of_metric({**where, "metric": metric.metric}, metric)
 
 
 def _payload(campaign: Labels, payload: PayloadFindings) -> Iterator[Sample]:
-    for row in payload["paths"]:
-        yield from _of_path({**campaign, "path": row["path"], "mtu": row["mtu"]}, row)
-    if "cure" in payload:
-        yield "offload_lab_payload_cure_confirmed", campaign, int(payload["cure"]["confirmed"])
+    for row in payload.paths:
+        yield from _of_path({**campaign, "path": row.path, "mtu": row.mtu}, row)
+    if payload.cure:
+        yield "offload_lab_payload_cure_confirmed", campaign, int(payload.cure.confirmed)
 
 
 def _of_path(where: Labels, row: PathFinding) -> Iterator[Sample]:
-    yield "offload_lab_payload_verdict", {**where, "verdict": row["verdict"]}, 1
-    clean = row["trials"] - row["troubled"]
-    for outcome, trials in (("clean", clean), ("troubled", row["troubled"])):
+    yield "offload_lab_payload_verdict", {**where, "verdict": row.verdict}, 1
+    clean = row.trials - row.troubled
+    for outcome, trials in (("clean", clean), ("troubled", row.troubled)):
         yield "offload_lab_payload_trials", {**where, "outcome": outcome}, trials
-    arrived = row["messages"] - row["lost"]
-    for outcome, messages in (("arrived", arrived), ("lost", row["lost"])):
+    arrived = row.messages - row.lost
+    for outcome, messages in (("arrived", arrived), ("lost", row.lost)):
         yield "offload_lab_payload_messages", {**where, "outcome": outcome}, messages
     yield from _of_blames(where, row)
-    for bound in row["bounds"]:
-        setting: Labels = {**where, "setting": bound["setting"]}
-        yield "offload_lab_payload_bound", {**setting, "of": "messages"}, bound["messages"]
-        yield "offload_lab_payload_bound", {**setting, "of": "trials"}, bound["trials"]
+    for bound in row.bounds:
+        setting: Labels = {**where, "setting": bound.setting}
+        yield "offload_lab_payload_bound", {**setting, "of": "messages"}, bound.messages
+        yield "offload_lab_payload_bound", {**setting, "of": "trials"}, bound.trials
 
 
 def _of_blames(where: Labels, row: PathFinding) -> Iterator[Sample]:
     """Yield what is to blame on a path, where, and what to switch off."""
-    for blame in row["blames"]:
-        labels: Labels = {**where, "condition": condition_text(blame["settings"])}
-        yield "offload_lab_payload_blame_p", {**labels, "kind": blame["kind"]}, blame["p"]
-    for hop in itertools.chain.from_iterable(row["hops"]):
-        at: Labels = {"side": hop["side"], "devices": hop["devices"]}
-        yield "offload_lab_payload_hop", {**where, "setting": " ".join(hop["settings"]), **at}, 1
-    for setting in row["off"]:
+    for blame in row.blames:
+        labels: Labels = {**where, "condition": condition_text(blame.settings)}
+        yield "offload_lab_payload_blame_p", {**labels, "kind": blame.kind}, blame.p
+    for hop in itertools.chain.from_iterable(row.hops):
+        at: Labels = {"side": hop.side, "devices": hop.devices}
+        yield "offload_lab_payload_hop", {**where, "setting": " ".join(hop.settings), **at}, 1
+    for setting in row.off:
         yield "offload_lab_payload_off", {**where, "setting": setting}, 1
 
 
-def _of_metric(where: Labels, metric: AnalysedMetric) -> Iterator[Sample]:
-    yield from _median(where, metric["unit"], metric["control"])
-    for row in metric["rows"]:
-        labels: Labels = {**where, "profile": row["profile"]}
-        yield from _median(where, metric["unit"], row)
+def _of_metric(where: Labels, metric: Comparison) -> Iterator[Sample]:
+    yield from _median(where, metric.unit, metric.control)
+    for row in metric.rows:
+        labels: Labels = {**where, "profile": row.profile}
+        yield from _median(where, metric.unit, row)
         for family, value in _ends(row):
             if value is not None:
                 yield family, labels, value
-        if row["state"]:
-            yield "offload_lab_effect_state", {**labels, "state": row["state"]}, 1
+        if row.state:
+            yield "offload_lab_effect_state", {**labels, "state": row.state}, 1
 
 
 def _median(where: Labels, unit: str, row: ProfileSpread) -> Iterator[Sample]:
-    if row["median"] is not None:
-        labels: Labels = {**where, "profile": row["profile"], "unit": unit}
-        yield "offload_lab_value", labels, row["median"]
+    if row.median is not None:
+        labels: Labels = {**where, "profile": row.profile, "unit": unit}
+        yield "offload_lab_value", labels, row.median
 
 
 def _ends(row: Estimate) -> Iterator[tuple[str, float | None]]:
     """Yield what an effect's estimate and the ends of its interval are called, and their values."""
-    yield "offload_lab_effect_ratio", row["ratio"]
-    yield "offload_lab_effect_low", row["low"]
-    yield "offload_lab_effect_high", row["high"]
+    yield "offload_lab_effect_ratio", row.ratio
+    yield "offload_lab_effect_low", row.low
+    yield "offload_lab_effect_high", row.high
 
 
 @functools.lru_cache(maxsize=KNOWN_LABELS, typed=True)

@@ -16,6 +16,7 @@ from typing import Any
 from .._analysis.blame import OF_SINGLES, singles
 from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure, all_on
+from .._analysis.result import Recommendation, SetEffect
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
@@ -44,8 +45,12 @@ def drivers(manifest: dict[str, Any] | None) -> dict[str, dict[str, str | None]]
     return by_node
 
 
-def _effects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: row[key] for key in EFFECT if row[key] is not None} for row in rows]
+def _effects(rows: list[SetEffect]) -> list[dict[str, Any]]:
+    return [_effect(vars(row)) for row in rows]
+
+
+def _effect(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in EFFECT if row[key] is not None}
 
 
 def kernels(manifest: dict[str, Any] | None) -> dict[str, str]:
@@ -116,7 +121,7 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
     campaign that asks for the hop chooses among its profiles, too; the one that asks again for
     a hop's cure does not.
     """
-    clean = cure.seen["trials"] > 0 and cure.seen["troubled"] == 0
+    clean = cure.seen.trials > 0 and cure.seen.troubled == 0
     chooses = chains(plan) and APPLIED not in plan["profiles"]
     confirmed = clean and plan["design"] == "profiles" and not chooses
     changes = {name: cure.levels[name] for name in cure.off}
@@ -127,29 +132,29 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "why_not": None,
         "compared_with": plan["control"],
         "changes": changes,
-        "cures": {"clean": cure.seen["trials"] - cure.seen["troubled"], **cure.seen},
+        "cures": {"clean": cure.seen.trials - cure.seen.troubled, **vars(cure.seen)},
         "again": again(plan, cure.levels, cure.rate, cure.small_too),
         "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.small_too),
         "bits": None if cure.small_too else bits_campaign(plan, cure.off, cure.paths, cure.rate),
     }
 
 
-def _advice(advice: dict[str, Any], plan: Plan) -> dict[str, Any]:
+def _advice(advice: Recommendation, plan: Plan) -> dict[str, Any]:
     return {
-        "profile": advice["name"],
-        "confirmed": advice["confirmed"],
-        "confirmed_by": advice["confirmed_by"],
-        "why_not": advice["why"] or None,
+        "profile": advice.name,
+        "confirmed": advice.confirmed,
+        "confirmed_by": advice.confirmed_by,
+        "why_not": advice.why or None,
         "compared_with": plan["control"],
-        "changes": advice["changes"],
-        "by": _effects(advice["by"]),
-        "unknown_in": _effects(advice["costs_unknown_in"]),
-        "not_told_apart": advice["not_told_apart"],
+        "changes": advice.changes,
+        "by": _effects(advice.by),
+        "unknown_in": _effects(advice.costs_unknown_in),
+        "not_told_apart": advice.not_told_apart,
     }
 
 
 def recommendation(
-    findings: dict[str, Any],
+    advice: Recommendation,
     plan: Plan,
     manifest: dict[str, Any] | None,
     cure: Cure | None = None,
@@ -161,10 +166,9 @@ def recommendation(
     A cure is written where nothing else is recommended. ``measured`` is when the last trial ended,
     in seconds since the epoch.
     """
-    advice = findings["recommendation"]
-    settings = advice["settings"]
+    settings = advice.settings
     data: dict[str, Any] = {"campaign": plan["name"]}
-    if cure and advice["name"] is None:
+    if cure and advice.name is None:
         data.update(_cure(cure, plan))
         settings = settings_of(plan["factors"], cure.levels)
     else:
@@ -173,17 +177,6 @@ def recommendation(
     ends = ["client", "server"] + (["forwarder"] if settings.get("forwarder") else [])
     data.update({end: settings.get(end) or {} for end in ends})
     return data
-
-
-def recommended(
-    findings: dict[str, Any],
-    plan: Plan,
-    manifest: dict[str, Any] | None,
-    cure: Cure | None = None,
-    measured: float | None = None,
-) -> str:
-    """Return the content of recommended.yml."""
-    return document(recommendation(findings, plan, manifest, cure, measured))
 
 
 def document(data: dict[str, Any]) -> str:

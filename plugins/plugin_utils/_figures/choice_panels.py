@@ -12,9 +12,8 @@ import statistics
 from collections.abc import Sequence
 
 from .._campaign.nouns import Levels
-from . import numbers as text
+from .._statistics import text
 from .nouns import (
-    EffectTable,
     InteractionPanel,
     LevelLine,
     Medians,
@@ -41,7 +40,7 @@ def pareto(tables: Sequence[NamedTable], control: str) -> list[ParetoPanel]:
     """Return a panel for each table with three profiles or more whose service demand was measured."""
     panels = []
     for table in tables:
-        points = _pareto_points(table["medians"], control)
+        points = _pareto_points(table.medians, control)
         if len(points) >= FEWEST_POINTS:
             panels.append(_pareto_panel(table, points))
     return panels
@@ -75,18 +74,16 @@ def _pareto_panel(table: NamedTable, points: list[ParetoPoint]) -> ParetoPanel:
             and (other["value"], other["cost"]) != (point["value"], point["cost"])
             for other in points
         )
-    quantity = table["quantities"][0]
+    quantity = table.quantities[0]
     demand = next(
-        quantity
-        for quantity in table["quantities"]
-        if quantity["group"].startswith("service_demand")
+        quantity for quantity in table.quantities if quantity.group.startswith("service_demand")
     )
     best = [point["label"] for point in points if point["frontier"]]
     return {
-        "title": table["title"],
+        "title": table.title,
         "points": points,
-        "unit": f"{quantity['label']}, {quantity['unit']}",
-        "cost_unit": f"CPU time of both ends, {demand['unit']}",
+        "unit": f"{quantity.label}, {quantity.unit}",
+        "cost_unit": f"CPU time of both ends, {demand.unit}",
         "summary": f"{text.count(len(points), 'profile')}; none is better in both than {text.listed(best[:6])}.",
     }
 
@@ -97,24 +94,24 @@ def interactions(
     """Return a panel for each pair of settings of a full factorial that was shown to act together."""
     panels = []
     for table in tables:
-        ratios = {row["profile"]: row["ratio"] or 1.0 for row in _rows_of(table, "profiles")}
+        ratios = {row.profile: row.effect.ratio or 1.0 for row in _rows_of(table, "profiles")}
         ratios[control] = 1.0
         rows = _rows_of(table, "interactions")
-        shown = [row for row in rows if row["verdict"] not in ("same", "unknown")]
-        shown.sort(key=lambda row: -text.distance(row["ratio"]))
+        shown = [row for row in rows if row.effect.outcome not in ("same", "unknown")]
+        shown.sort(key=lambda row: -text.distance(row.effect.ratio))
         for row in shown[:MOST_INTERACTIONS]:
-            panel = _interaction_panel(table, row["label"].split(" × "), ratios, profiles, control)
+            panel = _interaction_panel(table, row.label.split(" × "), ratios, profiles, control)
             if panel:
                 panels.append(panel)
     return panels
 
 
-def _rows_of(table: EffectTable, group: str) -> list[QuantityRow]:
+def _rows_of(table: NamedTable, group: str) -> list[QuantityRow]:
     """Return the rows with a ratio of a group's quantities."""
     rows: list[QuantityRow] = []
-    for quantity in table["quantities"]:
-        if quantity["group"] == group:
-            rows += [row for row in quantity["rows"] if row["ratio"]]
+    for quantity in table.quantities:
+        if quantity.group == group:
+            rows += [row for row in quantity.rows if row.effect.ratio]
     return rows
 
 
@@ -160,7 +157,7 @@ def _interaction_panel(
         )
     words = "; ".join(sentences)
     return {
-        "title": f"{table['title']}: {first} and {second}",
+        "title": f"{table.title}: {first} and {second}",
         "factor": first,
         "levels": [f"{first}={level}" for level in levels],
         "lines": lines,

@@ -12,7 +12,7 @@ from itertools import chain
 
 from . import marks, scales
 from .marks import WIDTH, Figure
-from .nouns import PicturedQuantity, QuantityRow
+from .nouns import Quantity, QuantityRow
 
 TOP = 22
 BOTTOM = 36
@@ -27,28 +27,28 @@ LOOKS = {
 }
 
 
-def forest(quantity: PicturedQuantity, title: str) -> Figure:
+def forest(quantity: Quantity, title: str, summary: str) -> Figure:
     """Draw effects with their intervals; the band of a row is the noise floor from the A/A visits
     of its table.
     """
-    rows = [row for row in quantity["rows"] if row["ratio"]]
+    rows = [row for row in quantity.rows if row.effect.ratio]
     dots = _all_dots(rows)
     step, raised = (ROW_WITH_DOTS, 4) if any(dots) else (marks.ROW, 0)
-    left = marks.label_width(row["label"] for row in rows)
+    left = marks.label_width(row.label for row in rows)
     bottom = TOP + step * len(rows)
-    figure = Figure(title, quantity["summary"], bottom + BOTTOM)
-    floors = [row.get("floor") or quantity.get("noise_floor") for row in rows]
+    figure = Figure(title, summary, bottom + BOTTOM)
+    floors = [row.floor or quantity.noise_floor for row in rows]
     scale = scales.ratio_scale(_range(rows, dots, floors), left, WIDTH - RIGHT)
     middles = [TOP + step * (place + 0.5) - raised for place in range(len(rows))]
     _bands(figure, scale, floors, step)
     figure.shape("s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), bottom))])
     _blocks(figure, scale, dots, middles)
     _intervals(figure, scale, rows, middles)
-    marks.row_labels(figure, [row["label"] for row in rows], left - 5, middles)
+    marks.row_labels(figure, [row.label for row in rows], left - 5, middles)
     scales.ratio_axis(figure, scale, bottom)
-    axis = f"ratio to {quantity['control']} (log scale)"
+    axis = f"ratio to {quantity.control} (log scale)"
     figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
-    _sides(figure, left, quantity["better"])
+    _sides(figure, left, quantity.better)
     return figure
 
 
@@ -71,7 +71,7 @@ def _all_dots(rows: list[QuantityRow]) -> list[list[float]]:
 
 
 def _dots(row: QuantityRow) -> list[float]:
-    return [value for value in row.get("blocks") or () if value]
+    return [value for value in row.effect.differences or () if value]
 
 
 def _blocks(
@@ -99,7 +99,7 @@ def _range(
     """
     values: list[float] = []
     for row in rows:
-        values += filter(None, (row["low"], row["ratio"], row["high"]))
+        values += filter(None, (row.effect.low, row.effect.ratio, row.effect.high))
     for floor in filter(None, floors):
         values += [floor, 1 / floor]
     length = max(values + [1.0]) / min(values + [1.0])
@@ -117,7 +117,7 @@ def _intervals(
     """
     forms: dict[tuple[str, str, bool], list[tuple[QuantityRow, float]]] = {}
     for row, middle in zip(rows, middles):
-        look = LOOKS.get(row["verdict"], ("same", "diamond", False))
+        look = LOOKS.get(row.effect.outcome, ("same", "diamond", False))
         forms.setdefault(look, []).append((row, middle))
     draw = {
         "circle": lambda x, y: marks.circle(x, y, 3.4),
@@ -128,14 +128,14 @@ def _intervals(
         figure.shape(
             f"wide s-{colour}",
             [
-                marks.line((scale.at(row["low"]), middle), (scale.at(row["high"]), middle))
+                marks.line((scale.at(row.effect.low), middle), (scale.at(row.effect.high), middle))
                 for row, middle in members
-                if row["low"] and row["high"]
+                if row.effect.low and row.effect.high
             ],
         )
         figure.shape(
             f"f-{colour}" if filled else f"h-{colour}",
-            [draw[form](scale.at(row["ratio"] or 1.0), middle) for row, middle in members],
+            [draw[form](scale.at(row.effect.ratio or 1.0), middle) for row, middle in members],
         )
 
 

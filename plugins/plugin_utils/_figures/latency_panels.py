@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from .._campaign.nouns import Plan
+from .._statistics import text
 from .._trials.digest import PERCENTILES, Digest, LoadedLatency
-from . import numbers as text
 from .nouns import LatencyPanel, LatencyRow, NamedTable, PlainRow
 from .panels import table_key
 
@@ -34,8 +34,8 @@ def under_load(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list
 
 def _rows(table: NamedTable, control: str, digest: Digest) -> list[LatencyRow]:
     """Return a row for each profile, the control first."""
-    compared = table["quantities"][0]["rows"][: MOST_ROWS - 1]
-    labels = {control: control, **{row["profile"]: row["label"] for row in compared}}
+    compared = table.quantities[0].rows[: MOST_ROWS - 1]
+    labels = {control: control, **{row.profile: row.label for row in compared}}
     rows: list[LatencyRow] = []
     for profile, label in labels.items():
         seen = digest.latencies.get((table_key(table), profile))
@@ -64,7 +64,7 @@ def _panel(table: NamedTable, rows: list[LatencyRow]) -> LatencyPanel:
         for name, values in (("no", row["unloaded"]), ("yes", row["loaded"])):
             cells.append({"cells": [row["label"], name, *map(text.number, values)]})
     return {
-        "title": table["title"],
+        "title": table.title,
         "rows": rows,
         "summary": f"Latency of requests without and beside streams, {text.count(len(rows), 'profile')}. With "
         f"{first['label']} 99 % take at most {text.number(first['unloaded'][2])} µs without streams, and "

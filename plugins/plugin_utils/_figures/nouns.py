@@ -1,43 +1,39 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nouns that a report and its figures share: tables of effects, and what each figure shows.
-
-A table of effects is made by report/view.py. Of a search it is one of its confirmation, once there
-is one: what it visited before claims nothing.
-"""
+"""The nouns that a report and its figures share: tables of effects, and what each figure shows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
-from .._analysis.nouns import Estimate, FailedIn, Spread
-from .._statistics.states import Needs
+from .._analysis.result import AnalysedTable, Effect, Spread
+from .._statistics import text
 
 Medians = dict[str, float]  # {profile: median}
-MaybeMedians = dict[str, "float | None"]  # None where nothing was measured
 Shares = dict[str, float]  # {kind of CPU time: %}
 
 
-class StatedEffect(Estimate):
-    """An effect, and the state of its comparison: better, worse, same or unknown."""
-
-    verdict: str
-
-
-class QuantityRow(Spread, StatedEffect):
+@dataclass(frozen=True, kw_only=True)
+class QuantityRow:
     """One profile, or one setting, against what it is compared with."""
 
     profile: str
     label: str  # how the report calls the profile
-    p: float | None
-    needs: Needs | None
-    blocks: list[float | None] | None  # the ratio of each block
-    base: NotRequired[Spread | None]  # of a turned table: the control of its place
-    floor: NotRequired[float | None]  # of a turned table: the noise floor of its place
+    effect: Effect
+    spread: Spread
+    base: Spread | None = None  # of a turned table: the control of its place
+    floor: float | None = None  # of a turned table: the noise floor of its place
+
+    @property
+    def printed(self) -> str:
+        """The effect as printed: its ratio, ~ or with ?."""
+        return text.effect(self.effect.ratio, self.effect.outcome)
 
 
-class Quantity(TypedDict):
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
     """One quantity of a table, such as the throughput, with a row for each profile."""
 
     name: str
@@ -53,35 +49,16 @@ class Quantity(TypedDict):
     rows: list[QuantityRow]
 
 
-class PicturedQuantity(Quantity):
-    """A quantity with what its figure says, in words."""
-
-    summary: str
-
-
-class EffectTable(TypedDict):
-    """What was compared over one path, at one MTU, with one workload."""
-
-    id: str
-    pair: str | None  # None where there is one alone
-    path: str
-    mtu: int
-    workload: str
-    test: str  # as netperf names it
-    saturated: bool  # a CPU was busy all the time
-    failures: list[FailedIn]
-    notes: list[str]
-    cpu: dict[str, dict[str, MaybeMedians]]  # {end: {kind: %}}
-    medians: dict[str, Medians]  # {metric: ...}, the control first
-    quantities: list[Quantity]  # the main one first
-
-
-class NamedTable(EffectTable):
-    """A table with its names on the page."""
+@dataclass(frozen=True, kw_only=True)
+class NamedTable(AnalysedTable):
+    """A table of the analysis, with its names on the page and the quantities that are shown of it."""
 
     title: str
     short: str  # without what is the same for all tables
-    packets: NotRequired[str]  # of small datagrams: the medians in packets a second
+    notes: list[str]
+    medians: dict[str, Medians]  # {metric: ...}, the control first
+    quantities: list[Quantity]  # the main one first
+    packets: str = ""  # of small datagrams: the medians in packets a second
 
 
 class PlainRow(TypedDict):

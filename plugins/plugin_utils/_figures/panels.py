@@ -12,21 +12,20 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from .._campaign.nouns import Plan
+from .._statistics import text
 from .._trials.digest import ENDS, KINDS, Digest
 from .._trials.digest import Table as TableKey
-from . import numbers as text
 from .nouns import (
     CpuPanel,
     CpuRow,
-    EffectTable,
     HeatPanel,
     HeatRow,
-    MaybeMedians,
     NamedTable,
     PlainRow,
     Shares,
 )
 
+MaybeMedians = dict[str, "float | None"]  # {profile: median}, None where nothing was measured
 OfCpus = Mapping[tuple[str, str], "dict[int, float] | None"]  # {(profile, end): {CPU: %}}
 
 MOST_ROWS = 41  # profiles in one figure
@@ -43,15 +42,15 @@ HEAT_TEXT = [
 ]
 
 
-def table_key(table: EffectTable) -> TableKey:
+def table_key(table: NamedTable) -> TableKey:
     """Return a table as the digest names it."""
-    return table["path"], table["mtu"], table["workload"]
+    return table.path, table.mtu, table.workload
 
 
-def _profiles(table: EffectTable, plan: Plan) -> dict[str, str]:
+def _profiles(table: NamedTable, plan: Plan) -> dict[str, str]:
     """Return the first profiles of a table, and how the report calls each."""
-    rows = table["quantities"][0]["rows"][: MOST_ROWS - 1]
-    return {plan["control"]: plan["control"], **{row["profile"]: row["label"] for row in rows}}
+    rows = table.quantities[0].rows[: MOST_ROWS - 1]
+    return {plan["control"]: plan["control"], **{row.profile: row.label for row in rows}}
 
 
 def cpu(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
@@ -60,14 +59,27 @@ def cpu(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
     """
     found = []
     for table in tables:
-        ends = [end for end in ENDS if end in table["cpu"]]
+        cpu_time = _cpu_time(table, plan["control"])
+        ends = [end for end in ENDS if end in cpu_time]
         rows: list[CpuRow] = []
         for profile, label in _profiles(table, plan).items():
-            kinds = {end: _kinds(table["cpu"][end], profile) for end in ends}
+            kinds = {end: _kinds(cpu_time[end], profile) for end in ends}
             if any(kinds.values()):
                 rows.append({"label": label, "kinds": kinds})
         if rows:
             found.append(_cpu_panel(table, rows, ends))
+    return found
+
+
+def _cpu_time(table: NamedTable, control: str) -> dict[str, dict[str, MaybeMedians]]:
+    """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
+    found: dict[str, dict[str, MaybeMedians]] = {}
+    for metric in table.metrics:
+        if metric.metric.startswith("cpu_"):
+            kind = metric.metric.rsplit("_", 1)[1]
+            medians: MaybeMedians = {row.profile: row.median for row in metric.rows}
+            medians[control] = metric.control.median
+            found.setdefault(metric.end or "", {})[kind] = medians
     return found
 
 
@@ -106,7 +118,7 @@ def _cpu_panel(table: NamedTable, rows: list[CpuRow], ends: list[str]) -> CpuPan
         cells.append({"cells": [row["label"], *shares]})
     busiest = max(rows, key=_busiest_end)
     return {
-        "title": table["title"],
+        "title": table.title,
         "rows": rows,
         "ends": ends,
         "kinds": kinds,
@@ -123,7 +135,7 @@ def heat(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[HeatP
     """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
     streams = _streams(plan)
     found = []
-    for table in sorted(tables, key=lambda table: -streams.get(table["workload"], 1))[:MOST_HEAT]:
+    for table in sorted(tables, key=lambda table: -streams.get(table.workload, 1))[:MOST_HEAT]:
         labels = _profiles(table, plan)
         shares = {
             (profile, end): digest.softirq.get((table_key(table), profile, end))
@@ -161,7 +173,7 @@ def _heat_panel(
     profiles_told = text.count(len(rows), "profile")
     cpus_told = text.count(max(map(len, cpus.values())), "CPU")
     return {
-        "title": table["title"],
+        "title": table.title,
         "rows": rows,
         "ends": ends,
         "cpus": cpus,

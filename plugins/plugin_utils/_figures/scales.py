@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Iterable, NamedTuple
 
-from . import numbers as text
+from .._statistics import text
 from .marks import Figure, line
 
 NICE = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100)

@@ -14,8 +14,8 @@ from statistics import median
 from typing import NamedTuple
 
 from .._campaign.nouns import Plan
+from .._statistics import text
 from .._trials.digest import Digest, TrialPoint
-from . import numbers as text
 from .nouns import NamedTable, PlainRow, SpreadPanel, TimeMark, TimePanel
 from .panels import table_key
 
@@ -72,19 +72,19 @@ def _time_panel(
     of_control, others = _parted(used, lambda point: point.profile == control)
     many = len(points) > MOST_POINTS
     draw = _blocks if many else _singly
-    quantity = table["quantities"][0]
+    quantity = table.quantities[0]
     return {
-        "title": table["title"],
+        "title": table.title,
         "control": draw(of_control, start, unit.seconds),
         "others": draw(others, start, unit.seconds),
         "left_out": _singly(left_out[:MOST_POINTS], start, unit.seconds),
         "time_unit": unit.name,
         "control_name": control,
-        "unit": f"{quantity['label']}, {quantity['unit']}",
+        "unit": f"{quantity.label}, {quantity.unit}",
         "caption": BLOCKS_TEXT if many else "",
-        "summary": f"{quantity['label']} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
+        "summary": f"{quantity.label} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
         "numbers": {
-            "head": ["Block", f"{control}: median, {quantity['unit']}"],
+            "head": ["Block", f"{control}: median, {quantity.unit}"],
             "text": [],
             "rows": _block_medians(of_control),
         },
@@ -192,21 +192,21 @@ def spread(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[Spr
 def _spread_panel(
     table: NamedTable, values: dict[str, list[float]], groups: dict[str, Groups | None]
 ) -> SpreadPanel:
-    quantity = table["quantities"][0]
+    quantity = table.quantities[0]
     control = next(iter(values))
     shown = sorted(values, key=lambda profile: (profile != control, groups[profile] is None))[
         :MOST_SPREAD_ROWS
     ]
     sentences = [
         f"{profile}: {len(split[0])} of {len(values[profile])} trials near {text.number(median(split[0]))}, "
-        f"the others near {text.number(median(split[1]))} {quantity['unit']}"
+        f"the others near {text.number(median(split[1]))} {quantity.unit}"
         for profile, split in groups.items()
         if split
     ]
     words = f"{'. '.join(sentences[:4])}."
     return {
-        "title": table["title"],
-        "unit": f"{quantity['label']}, {quantity['unit']}",
+        "title": table.title,
+        "unit": f"{quantity.label}, {quantity.unit}",
         "sentences": sentences,
         "rows": [
             {"label": profile, "values": values[profile]} for profile in shown if values[profile]

@@ -121,9 +121,9 @@ def _of_metric(
 ) -> Iterator[tuple[Series, np.ndarray]]:
     """Yield the series of one table and metric, each with its means as logarithms."""
     first = campaigns[0]
-    test = first.cube.tables[places_of(first)[table]]["test"]
+    test = first.cube.tables[places_of(first)[table]].test
     about = analysis_metrics.describe(metric, test)
-    label = f"{about['label']} {about['end']}" if about["end"] else about["label"]
+    label = f"{about.label} {about.end}" if about.end else about.label
     for profile, kind, blocks in _rows(campaigns, metric, table, profiles):
         mean, low, high = summary_of_blocks(blocks)
         if np.isnan(mean).any():
@@ -133,8 +133,8 @@ def _of_metric(
             "table": table,
             "metric": metric,
             "label": label,
-            "unit": about["unit"] if kind == "value" else "ratio to the control",
-            "better": about["better"],
+            "unit": about.unit if kind == "value" else "ratio to the control",
+            "better": about.better,
             "profile": profile,
             "kind": kind,
             "means": ratios(mean),

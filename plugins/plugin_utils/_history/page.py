@@ -11,11 +11,11 @@ from typing import NamedTuple, TypedDict
 
 from .._figures import history as figures
 from .._figures import marks
-from .._figures import numbers as text
 from .._figures.nouns import PlainTable, Trend
 from .._report import html
 from .._report.nouns import PageFigure, Sentence
 from .._report.phrases import line
+from .._statistics import text
 from .._untrusted.markdown import escape
 from .._untrusted.markdown import table as markdown_table
 from .rows import History, HistoryChange, Series

@@ -8,24 +8,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import cast
 
 from ...module_utils._base.errors import InputError
+from .._analysis.encode import read_analysis
 from .._analysis.integrity import verdicts
-from .._analysis.nouns import Analysis
-from .._campaign.stored import read_analysis
 from .._compare.folders import labels_of, read_campaign_folder
 from .._history.folders import campaign_folders
 from .._trials.payload import checks_of
 from .._trials.records import stream_records
 from . import page
-from .kernels import MeasuredKernel, kernel_of, kernels_report
+from .kernels import KernelAnalysis, MeasuredKernel, kernel_of, kernels_report
 from .rows import KernelsReport
 
 
 def _read(folder: str, label: str) -> MeasuredKernel:
     campaign = read_campaign_folder(folder, label)
-    analysis = read_analysis(folder)
+    analysis = read_analysis(KernelAnalysis, folder)
     if analysis is None:
         raise InputError(
             "there is no analysis.json",
@@ -37,7 +35,7 @@ def _read(folder: str, label: str) -> MeasuredKernel:
     return MeasuredKernel(
         label,
         campaign._replace(name=kernel),
-        cast(Analysis, analysis),
+        analysis,
         verdicts(campaign.plan, checks),
     )
 

@@ -8,17 +8,16 @@ is recommended under each. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._nodes.node import natural
-from .._analysis.campaign_verdicts import DeviceVerdict
-from .._analysis.integrity import PathVerdict
-from .._analysis.nouns import Analysis
+from .._analysis.result import DeviceVerdict, Failures, PathVerdict, Recommendation, Unfinished
 from .._compare.compare import MeasuredCampaign, manifest_differences, smallest_matters
-from .._figures import numbers as text
 from .._history.history import versions_of
 from .._report.phrases import settings
+from .._statistics import text
 from .._statistics.states import margin_of
 from .payload import payload_rows
 from .quantities import quantities_of
@@ -33,12 +32,23 @@ NOTE = (
 ABSENT = "not there"
 
 
+@dataclass(frozen=True, kw_only=True)
+class KernelAnalysis:
+    """What this report takes of a campaign's analysis.json."""
+
+    control: str
+    recommendation: Recommendation
+    unfinished: Unfinished | None
+    failures: list[Failures]
+    verdicts: list[DeviceVerdict]
+
+
 class MeasuredKernel(NamedTuple):
     """The campaign under one kernel, and its analysis."""
 
     label: str  # its folder
     campaign: MeasuredCampaign  # its name is the kernel's
-    analysis: Analysis
+    analysis: KernelAnalysis
     payload: list[PathVerdict]  # none where no workload checks it
 
 
@@ -89,16 +99,16 @@ def _check_question(ordered: Sequence[MeasuredKernel]) -> None:
 
 
 def _where(row: DeviceVerdict) -> str:
-    return f"{row['node']} {row['device']}, {row['path']}"
+    return f"{row.node} {row.device}, {row.path}"
 
 
 def _settings_support(measured: Sequence[MeasuredKernel]) -> list[Support]:
     """Return the campaign's settings that a device took under one kernel and not under another."""
     verdicts: dict[tuple[str, str], list[str]] = {}
     for place, one in enumerate(measured):
-        for row in one.analysis["verdicts"]:
+        for row in one.analysis.verdicts:
             blank = [ABSENT] * len(measured)
-            verdicts.setdefault((row["factor"], _where(row)), blank)[place] = row["verdict"]
+            verdicts.setdefault((row.factor, _where(row)), blank)[place] = row.verdict
     return [
         {"what": what, "where": where, "values": values}
         for (what, where), values in sorted(verdicts.items())
@@ -138,19 +148,19 @@ def _features_support(measured: Sequence[MeasuredKernel]) -> list[Support]:
 
 def _advice(one: MeasuredKernel) -> KernelAdvice:
     """Return what is recommended under a kernel."""
-    wanted = one.analysis["recommendation"]
-    unfinished = one.analysis["unfinished"]
-    name = None if unfinished else wanted["name"]
+    wanted = one.analysis.recommendation
+    unfinished = one.analysis.unfinished
+    name = None if unfinished else wanted.name
     words = "nothing"
     if name is not None:
-        keep = name == one.analysis["control"]
-        words = f"keep {name}" if keep else settings(wanted["changes"])
+        keep = name == one.analysis.control
+        words = f"keep {name}" if keep else settings(wanted.changes)
     return {
         "kernel": one.campaign.name,
         "name": name,
         "words": words,
-        "confirmed": wanted["confirmed"],
-        "unfinished": unfinished["text"] if unfinished else None,
+        "confirmed": wanted.confirmed,
+        "unfinished": unfinished.text if unfinished else None,
     }
 
 
@@ -159,11 +169,11 @@ def _failures(measured: Sequence[MeasuredKernel]) -> list[KernelFailures]:
     found: dict[str, list[str]] = {}
     failed: set[str] = set()
     for place, one in enumerate(measured):
-        for row in one.analysis["failures"]:
-            values = found.setdefault(row["profile"], [text.NONE] * len(measured))
-            values[place] = f"{row['failed']} of {row['trials']}"
-            if row["failed"]:
-                failed.add(row["profile"])
+        for row in one.analysis.failures:
+            values = found.setdefault(row.profile, [text.NONE] * len(measured))
+            values[place] = f"{row.failed} of {row.trials}"
+            if row.failed:
+                failed.add(row.profile)
     return [
         {"profile": profile, "values": values}
         for profile, values in found.items()

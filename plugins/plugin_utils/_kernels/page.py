@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from .._analysis.payload_findings import is_broken
-from .._figures import numbers as text
 from .._figures.nouns import PlainTable
 from .._history.page import (
     MOST,
@@ -24,6 +23,7 @@ from .._history.page import (
 )
 from .._report.nouns import Sentence
 from .._report.phrases import line
+from .._statistics import text
 from .rows import KernelChange, KernelPayload, KernelQuantity, KernelsReport, Under
 
 MOST_NAMED = 8  # changes in sentences; the table has all

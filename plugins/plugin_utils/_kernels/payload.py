@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._analysis.blame import condition_text
-from .._analysis.integrity import PathVerdict
-from .._figures import numbers as text
+from .._analysis.result import PathVerdict
+from .._statistics import text
 from .rows import KernelPayload
 
 NOT_CHECKED = "not checked"
@@ -23,16 +23,16 @@ def payload_rows(verdicts: Sequence[Sequence[PathVerdict]]) -> list[KernelPayloa
     found: dict[tuple[str, int], KernelPayload] = {}
     for place, own in enumerate(verdicts):
         for one in own:
-            row = found.setdefault((one["path"], one["mtu"]), _blank(one, len(verdicts)))
-            row["verdicts"][place] = one["verdict"]
+            row = found.setdefault((one.path, one.mtu), _blank(one, len(verdicts)))
+            row["verdicts"][place] = one.verdict
             row["values"][place] = _words(one)
     return list(found.values())
 
 
 def _blank(one: PathVerdict, kernels: int) -> KernelPayload:
     return {
-        "path": one["path"],
-        "mtu": one["mtu"],
+        "path": one.path,
+        "mtu": one.mtu,
         "verdicts": [NOT_CHECKED] * kernels,
         "values": [NOT_CHECKED] * kernels,
     }
@@ -40,6 +40,6 @@ def _blank(one: PathVerdict, kernels: int) -> KernelPayload:
 
 def _words(one: PathVerdict) -> str:
     """Return a verdict, what it blames, and in how many trials something was wrong."""
-    blamed = text.listed([condition_text(blame["settings"]) for blame in one["blames"]])
+    blamed = text.listed([condition_text(blame.settings) for blame in one.blames])
     with_what = f" with {blamed}" if blamed else ""
-    return f"{one['verdict']}{with_what}, {one['troubled']} of {one['trials']} trials in trouble"
+    return f"{one.verdict}{with_what}, {one.troubled} of {one.trials} trials in trouble"

@@ -113,7 +113,7 @@ def _of_metric(
 ) -> Iterator[KernelQuantity]:
     """Yield the quantities of a table and metric that were measured, the control first."""
     first = [campaign for campaign in campaigns if table in places_of(campaign)][0]
-    about = analysis_metrics.describe(metric, first.cube.tables[places_of(first)[table]]["test"])
+    about = analysis_metrics.describe(metric, first.cube.tables[places_of(first)[table]].test)
     control = campaigns[0].cube.profiles[0]
     for profile in _names(campaign.cube.profiles for campaign in campaigns):
         under = _under([_blocks(campaign, metric, table, profile) for campaign in campaigns])
@@ -123,9 +123,9 @@ def _of_metric(
                 "id": f"{table}/{metric}/{profile}",
                 "table": table,
                 "metric": metric,
-                "label": f"{about['label']} {about['end']}" if about["end"] else about["label"],
-                "unit": about["unit"] if is_value else "ratio to the control",
-                "better": about["better"],
+                "label": f"{about.label} {about.end}" if about.end else about.label,
+                "unit": about.unit if is_value else "ratio to the control",
+                "better": about.better,
                 "profile": profile,
                 "kind": "value" if is_value else "effect",
                 "under": under,

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from .._analysis.nouns import Estimate
+from .._analysis.result import Analysis, Estimate
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable, QuantityRow
-from .._report.nouns import Findings, RunningCampaign, Sentence
+from .._figures.nouns import NamedTable, QuantityRow
+from .._report.nouns import RunningCampaign, Sentence
 from .._report.phrases import line, place
+from .._statistics import text
 from .._trials import progress
 from .._trials.digest import Digest
 
@@ -39,8 +39,8 @@ def standing(row: Estimate, better: str | None, matters: float) -> str:
     """Return how a comparison stands by its interval alone: ``better``, ``worse``, ``same`` or
     ``unknown``.
     """
-    low = row["low"]
-    high = row["high"]
+    low = row.low
+    high = row.high
     if low is None or high is None:
         return "unknown"
     if low >= 1 / (1 + matters / 100) and high <= 1 + matters / 100:
@@ -65,17 +65,19 @@ class QuantityStanding(NamedTuple):
     rows: list[RowStanding]
 
 
-def _all(findings: Findings, tables: Sequence[EffectTable]) -> list[QuantityStanding]:
+def _all(analysis: Analysis, tables: Sequence[NamedTable]) -> list[QuantityStanding]:
     """Return how each quantity that is compared stands."""
     found = []
     for table in tables:
-        for quantity in table["quantities"]:
+        for quantity in table.quantities:
             rows = [
-                RowStanding(standing(row, quantity["better"], findings["matters"]), row)
-                for row in quantity["rows"]
+                RowStanding(
+                    standing(row.effect, quantity.better, analysis.methods.matters_percent), row
+                )
+                for row in quantity.rows
             ]
             if rows:
-                found.append(QuantityStanding(place(table), quantity["label"], rows))
+                found.append(QuantityStanding(place(table), quantity.label, rows))
     return found
 
 
@@ -89,14 +91,14 @@ def _told(rows: Sequence[QuantityRow], state: str) -> str:
 
 def _named(row: QuantityRow, state: str) -> str:
     if state not in ("better", "worse"):
-        return row["label"]
-    interval = text.interval(row["low"], row["high"])
-    return f"{row['label']} {text.ratio(row['ratio'])} ({interval})"
+        return row.label
+    interval = text.interval(row.effect.low, row.effect.high)
+    return f"{row.label} {text.ratio(row.effect.ratio)} ({interval})"
 
 
-def comparisons(findings: Findings, tables: Sequence[EffectTable]) -> list[Sentence]:
+def comparisons(analysis: Analysis, tables: Sequence[NamedTable]) -> list[Sentence]:
     """Return how each comparison stands, a line for each quantity of a table."""
-    return [line("note", _sentence(found)) for found in _all(findings, tables)]
+    return [line("note", _sentence(found)) for found in _all(analysis, tables)]
 
 
 def _sentence(found: QuantityStanding) -> str:
@@ -108,8 +110,8 @@ def _sentence(found: QuantityStanding) -> str:
     return f"{text.sentence(found.label)} for {found.place}: {'; '.join(told)}."
 
 
-def _counted(findings: Findings, tables: Sequence[EffectTable]) -> str:
-    found = chain.from_iterable(quantity.rows for quantity in _all(findings, tables))
+def _counted(analysis: Analysis, tables: Sequence[NamedTable]) -> str:
+    found = chain.from_iterable(quantity.rows for quantity in _all(analysis, tables))
     states = [own.state for own in found]
     counts = [
         f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states
@@ -119,23 +121,23 @@ def _counted(findings: Findings, tables: Sequence[EffectTable]) -> str:
     )
 
 
-def _nominated(findings: Findings) -> str:
-    names = [findings["names"][nominee["name"]] for nominee in findings["nominated"]]
+def _nominated(analysis: Analysis) -> str:
+    names = [analysis.names[nominee["name"]] for nominee in analysis.nominated or ()]
     if not names:
         return "Nothing is nominated so far."
     return f"Nominated so far: {names[0]}{f'; after it {names[1]}' if len(names) > 1 else ''}."
 
 
-def _predicted(findings: Findings, plan: Plan) -> str:
+def _predicted(analysis: Analysis, plan: Plan) -> str:
     """Return how a search stands that has not nominated anything yet."""
-    rounds = findings["search"]["rounds"] if findings["search"] else []
-    told = [one["standing"] for one in rounds if one["standing"]["best"]]
+    rounds = analysis.search.rounds if analysis.search else []
+    told = [one.standing for one in rounds if one.standing["best"]]
     if not told:
         return "The first visits of the search are made: nothing is predicted yet."
     last = told[-1]
     gain = f"{text.ratio(last['gain'])} times {plan['control']} ({text.interval(last['low'], last['high'])})"
     return (
-        f"Predicted to be the best after {last['visits']} visits: {findings['names'][last['best'] or '']}, {gain}, "
+        f"Predicted to be the best after {last['visits']} visits: {analysis.names[last['best'] or '']}, {gain}, "
         f"{last['sure']:.0%} sure. Only what is confirmed will be claimed."
     )
 
@@ -192,24 +194,24 @@ def _begun_small(words: str) -> str:
 
 
 def section(
-    findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest, now: float
+    analysis: Analysis, tables: Sequence[NamedTable], plan: Plan, digest: Digest, now: float
 ) -> RunningCampaign:
     """Return what the page says of a running campaign."""
     running = _running(plan, digest, now)
     how_far = _how_far(plan, digest)
-    if findings["searching"]:
-        predicted = _predicted(findings, plan)
+    if analysis.is_searching:
+        predicted = _predicted(analysis, plan)
         return RunningCampaign(
             reload=RELOAD,
             line=f"{how_far}; {_begun_small(predicted)}",
             answer=[*running, line("note", predicted)],
             standing=[],
         )
-    counted = _counted(findings, tables)
-    nominated = _nominated(findings)
+    counted = _counted(analysis, tables)
+    nominated = _nominated(analysis)
     return RunningCampaign(
         reload=RELOAD,
         line=f"{how_far}; {_begun_small(counted)}. {nominated}",
         answer=[*running, line("note", nominated), line("note", f"{counted}.")],
-        standing=comparisons(findings, tables),
+        standing=comparisons(analysis, tables),
     )

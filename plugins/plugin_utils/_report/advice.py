@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._analysis.nouns import Attributed, Contender
-from .._analysis.recommend import Effect
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable, PlainRow, PlainTable
+from .._analysis.result import Analysis, Attribution, Contender, SetEffect
+from .._figures.nouns import NamedTable, PlainRow, PlainTable
+from .._statistics import text
 from . import phrases
-from .nouns import Findings, Recommended, Sentence
+from .nouns import Recommended, Sentence
 
 GOALS = {
     "tcp_throughput": "TCP throughput",
@@ -51,26 +50,26 @@ FOLD = 16  # rows; a longer table is folded
 class Lead(NamedTuple):
     """A setting that leads, and where."""
 
-    entry: Attributed
+    entry: Attribution
     row: Contender
 
 
-def goal_name(entry: Attributed) -> str:
+def goal_name(entry: Attribution) -> str:
     """Return a goal's name, with the end whose setting is meant where the ends were varied apart."""
-    side = "" if entry["side"] == "both" else f", set at the {entry['side']}"
-    return GOALS.get(entry["goal"], entry["goal"]) + side
+    side = "" if entry.side == "both" else f", set at the {entry.side}"
+    return GOALS.get(entry.goal, entry.goal) + side
 
 
 def setting(row: Contender) -> str:
     """Return a candidate as a setting: ``tso=on``."""
-    return f"{row['factor']}={row['level']}"
+    return f"{row.factor}={row.level}"
 
 
-def _leaders(entry: Attributed) -> list[Contender]:
-    return [row for row in entry["candidates"] if row["factor"] in entry["leaders"]]
+def _leaders(entry: Attribution) -> list[Contender]:
+    return [row for row in entry.candidates if row.factor in entry.leaders]
 
 
-def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
+def _group(entries: list[Attribution], places: dict[str, str]) -> Sentence:
     """Return a sentence on one goal over all its tables: what leads, where most, and where none
     does.
     """
@@ -82,8 +81,8 @@ def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
         return _nobody_leads(entries)
     times = {name: len(leads) for name, leads in leading.items()}
     first = max(times, key=times.__getitem__)
-    most = max(leading[first], key=lambda lead: text.distance(lead.row["ratio"]))
-    place = places[most.entry["table"]] + phrases.ENDS.get(most.entry["end"] or "", "")
+    most = max(leading[first], key=lambda lead: text.distance(lead.row.ratio))
+    place = places[most.entry.table] + phrases.ENDS.get(most.entry.end or "", "")
     where = f" for {place}"
     if len(entries) > 1:
         where = f" in {times[first]} of {len(entries)} comparisons, most for {place}"
@@ -95,12 +94,12 @@ def _group(entries: list[Attributed], places: dict[str, str]) -> Sentence:
     return phrases.line("better", f"{goal_name(entries[0])}: {first} leads{where}: {words}")
 
 
-def _nothing_helps(entry: Attributed) -> bool:
+def _nothing_helps(entry: Attribution) -> bool:
     """Return whether no setting helps by an amount that matters, as far as all of them are known."""
-    return all(row["state"] in ("same", "worse") for row in entry["candidates"])
+    return all(row.state in ("same", "worse") for row in entry.candidates)
 
 
-def _nobody_leads(entries: list[Attributed]) -> Sentence:
+def _nobody_leads(entries: list[Attribution]) -> Sentence:
     name = goal_name(entries[0])
     if all(map(_nothing_helps, entries)):
         return phrases.line("same", f"{name}: no setting helps by an amount that matters.")
@@ -109,49 +108,49 @@ def _nobody_leads(entries: list[Attributed]) -> Sentence:
 
 def _ahead(lead: Lead) -> str:
     """Say what gained more than a leader but was not shown: too noisy, or too few blocks were left."""
-    candidates = lead.entry["candidates"]
+    candidates = lead.entry.candidates
     ahead = candidates[: candidates.index(lead.row)]
     found = [
-        f"{setting(row)} ({text.ratio(row['ratio'])} in {text.count(row['n'], 'block')})"
+        f"{setting(row)} ({text.ratio(row.ratio)} in {text.count(row.n, 'block')})"
         for row in ahead
-        if row["state"] != "better" and row["ratio"]
+        if row.state != "better" and row.ratio
     ]
     return f". Gained more there, but was not shown: {text.listed(found)}" if found else ""
 
 
-def sentences(attribution: list[Attributed], tables: Sequence[EffectTable]) -> list[Sentence]:
+def sentences(attribution: list[Attribution], tables: Sequence[NamedTable]) -> list[Sentence]:
     """Return the answer's sentences, one a goal and side, in the order of the goals."""
-    places = {table["id"]: phrases.place(table) for table in tables}
-    groups: dict[tuple[str, str], list[Attributed]] = {}
+    places = {table.id: phrases.place(table) for table in tables}
+    groups: dict[tuple[str, str], list[Attribution]] = {}
     for entry in attribution:
-        groups.setdefault((entry["goal"], entry["side"]), []).append(entry)
+        groups.setdefault((entry.goal, entry.side), []).append(entry)
     found = [_group(entries, places) for entries in groups.values()]
     return found[:MOST_SENTENCES]
 
 
-def _next(entry: Attributed) -> str:
+def _next(entry: Attribution) -> str:
     """Return the best setting behind the leaders that was shown to help too."""
     leaders = _leaders(entry)
-    for row in entry["candidates"]:
-        if row["state"] == "better" and row not in leaders:
-            return f"{setting(row)} {text.ratio(row['ratio'])}"
+    for row in entry.candidates:
+        if row.state == "better" and row not in leaders:
+            return f"{setting(row)} {text.ratio(row.ratio)}"
     return text.NONE
 
 
-def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> PlainTable | None:
+def leader_table(attribution: list[Attribution], titles: dict[str, str]) -> PlainTable | None:
     """Return who leads in each table, as rows; None without attribution."""
     rows: list[PlainRow] = []
     for entry in attribution:
         leaders = _leaders(entry)
         names = ", ".join(
-            f"{setting(row)} {text.ratio(row['ratio'])} ({text.interval(row['low'], row['high'])})"
+            f"{setting(row)} {text.ratio(row.ratio)} ({text.interval(row.low, row.high)})"
             for row in leaders
         )
         apart = "no" if leaders else ""
-        if entry["separated"]:
+        if entry.separated:
             apart = "yes"
         nobody = text.SAME if _nothing_helps(entry) else text.UNTESTED
-        where = titles[entry["table"]] + phrases.ENDS.get(entry["end"] or "", "")
+        where = titles[entry.table] + phrases.ENDS.get(entry.end or "", "")
         rows.append({"cells": [goal_name(entry), where, names or nobody, apart, _next(entry)]})
     if not rows:
         return None
@@ -169,64 +168,56 @@ def leader_table(attribution: list[Attributed], titles: dict[str, str]) -> Plain
     }
 
 
-def _evidence(row: Effect, titles: dict[str, str]) -> PlainRow:
-    where = titles.get(row["table"], row["table"])
-    interval = text.interval(row["low"], row["high"])
-    ratio = text.ratio(row["ratio"])
-    return {"cells": [where, quantity_name(row), ratio, interval, STATES[row["state"]]]}
+def _evidence(row: SetEffect, titles: dict[str, str]) -> PlainRow:
+    where = titles.get(row.table, row.table)
+    interval = text.interval(row.low, row.high)
+    ratio = text.ratio(row.ratio)
+    return {"cells": [where, quantity_name(row), ratio, interval, STATES[row.state]]}
 
 
-def quantity_name(row: Effect) -> str:
+def quantity_name(row: SetEffect) -> str:
     """Return what was measured: ``service demand at the client``."""
-    return QUANTITIES[row["metric"].split("_")[0]] + phrases.ENDS.get(row["end"] or "", "")
+    return QUANTITIES[row.metric.split("_")[0]] + phrases.ENDS.get(row.end or "", "")
 
 
-def notes(findings: Findings) -> list[str]:
+def notes(analysis: Analysis) -> list[str]:
     """Return what is to be known of the recommendation, as sentences."""
-    advice = findings["recommendation"]
-    why = (
-        advice["why"]
-        if advice["why"] and not advice["forbidden"]
-        else "no set of settings is recommended"
-    )
-    words = [] if advice["name"] else [f"{text.sentence(why)}."]
-    if advice["name"] and not advice["confirmed"]:
+    advice = analysis.recommendation
+    why = advice.why if advice.why and not advice.forbidden else "no set of settings is recommended"
+    words = [] if advice.name else [f"{text.sentence(why)}."]
+    if advice.name and not advice.confirmed:
         words.append(
             "Not confirmed: playbooks/apply.yml takes it only with -e offload_lab_allow_unconfirmed=true."
         )
-    if advice["score"]:
+    if advice.score:
         words.append(
-            f"Over all tables, throughput and CPU cost counted alike: {text.ratio(advice['score']['ratio'])} "
-            f"({text.interval(advice['score']['low'], advice['score']['high'])}, "
-            f"{text.count(advice['score']['n'], 'block')})."
+            f"Over all tables, throughput and CPU cost counted alike: {text.ratio(advice.score.ratio)} "
+            f"({text.interval(advice.score.low, advice.score.high)}, "
+            f"{text.count(advice.score.n, 'block')})."
         )
-    if advice["costs_unknown_in"]:
+    if advice.costs_unknown_in:
         words.append(
-            f"Not known whether it costs more than {findings['matters']:g} % in "
-            f"{text.count(len(advice['costs_unknown_in']), 'comparison')}: those marked ?."
+            f"Not known whether it costs more than {analysis.methods.matters_percent:g} % in "
+            f"{text.count(len(advice.costs_unknown_in), 'comparison')}: those marked ?."
         )
-    names = findings["names"]
-    words += list(filter(None, [phrases.alike(findings)]))
-    words += [
-        f"Refused: {names[row['profile']]}, {row['reason']}." for row in advice["forbidden"][:8]
-    ]
+    names = analysis.names
+    words += list(filter(None, [phrases.alike(analysis)]))
+    words += [f"Refused: {names[row.profile]}, {row.reason}." for row in advice.forbidden[:8]]
     words += [
         f"Not tested: {names.get(name, name)}, {reason}."
-        for name, reason in findings["untestable"].items()
+        for name, reason in analysis.untestable.items()
     ]
     return words
 
 
-def _against(findings: Findings) -> PlainTable | None:
+def _against(analysis: Analysis) -> PlainTable | None:
     """Return the recommended set against the others that were confirmed with it, as a table; None
     without.
     """
     rows: list[PlainRow] = []
-    for row in findings["recommendation"]["against"]:
-        interval = text.interval(row["low"], row["high"])
-        rows.append(
-            {"cells": [findings["names"][row["profile"]], text.ratio(row["ratio"]), interval]}
-        )
+    for row in analysis.recommendation.against:
+        interval = text.interval(row.low, row.high)
+        rows.append({"cells": [analysis.names[row.profile], text.ratio(row.ratio), interval]})
     if not rows:
         return None
     head = ["Set", "The recommended one against it", "95 % interval"]
@@ -243,28 +234,28 @@ def _against(findings: Findings) -> PlainTable | None:
     }
 
 
-def _shown_and_measured(row: Effect) -> bool:
+def _shown_and_measured(row: SetEffect) -> bool:
     """Return whether the same blocks show an effect and say how large it is."""
-    return row["state"] == "better" and "planned" not in row
+    return row.state == "better" and row.planned is None
 
 
-def recommendations(findings: Findings, titles: dict[str, str]) -> Recommended:
+def recommendations(analysis: Analysis, titles: dict[str, str]) -> Recommended:
     """Return the recommended set for the page."""
-    advice = findings["recommendation"]
+    advice = analysis.recommendation
     head = ["Where", "What", "Ratio to the control", "95 % interval", ""]
-    rows = [_evidence(row, titles) for row in advice["by"] if row["ratio"]]
-    words = notes(findings)
-    if advice["name"]:
+    rows = [_evidence(row, titles) for row in advice.by if row.ratio]
+    words = notes(analysis)
+    if advice.name:
         words.append(
             "For these hosts, drivers and workloads only. recommended.yml has it for playbooks/apply.yml."
         )
-    chosen = phrases.settings(advice["changes"] or advice["levels"], 12) if advice["name"] else ""
+    chosen = phrases.settings(advice.changes or advice.levels, 12) if advice.name else ""
     table: PlainTable = {
         "head": head,
         "text": head[:2] + head[4:],
         "rows": rows,
         "folded": len(rows) > FOLD,
         "title": "The recommended set against the control, table by table",
-        "caption": SAME_BLOCKS if any(map(_shown_and_measured, advice["by"])) else "",
+        "caption": SAME_BLOCKS if any(map(_shown_and_measured, advice.by)) else "",
     }
-    return Recommended(chosen, advice["confirmed"], words, table, _against(findings))
+    return Recommended(chosen, advice.confirmed, words, table, _against(analysis))

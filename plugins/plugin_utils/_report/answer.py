@@ -10,20 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...module_utils._engines.payload.command import TEST as PAYLOAD
-from .._analysis.failures import Failures
-from .._analysis.nouns import SearchPath
-from .._analysis.recommend import Recommendation
+from .._analysis.result import Analysis, Failures, Recommendation, SearchPath, Unfinished
 from .._analysis.scatter import went_with
-from .._analysis.unfinished import Unfinished
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable, SpreadPanel
-from .._known_cases.known_cases import Host
+from .._figures.nouns import NamedTable, SpreadPanel
+from .._statistics import text
 from .._trials.damage import WORDS
 from .._trials.digest import Digest
 from . import broken, gains, imported, remedy
 from .advice import quantity_name
-from .nouns import Findings, Sentence
+from .nouns import Sentence
 from .phrases import (
     SHOWN,
     alike,
@@ -61,156 +57,154 @@ def question(plan: Plan) -> str:
     return f"What {'does' if len(factors) == 1 else 'do'} {what} do, {design}?"
 
 
-def _nothing(findings: Findings, tables: Sequence[EffectTable], control: str) -> str:
+def _nothing(analysis: Analysis, tables: Sequence[NamedTable], control: str) -> str:
     """Return why nothing is recommended."""
-    recommended = findings["recommendation"]
-    if not recommended["forbidden"]:
-        return f"Nothing is recommended: {recommended['why']}."
-    refused = recommended["forbidden"][0]
+    recommended = analysis.recommendation
+    if not recommended.forbidden:
+        return f"Nothing is recommended: {recommended.why}."
+    refused = recommended.forbidden[0]
     gains = [
         found
         for found in rows_of(tables, first=True)
-        if found.row["profile"] == refused["profile"] and found.row["verdict"] == "better"
+        if found.row.profile == refused.profile and found.row.effect.outcome == "better"
     ]
     gain = ""
     if gains:
         most = largest(gains)
-        words = effect(most.row, most.quantity["label"], control)
+        words = effect(most.row.effect, most.quantity.label, control)
         gain = f"gave {words} for {place(most.table)}, but "
-    more = len(recommended["forbidden"]) - 1
+    more = len(recommended.forbidden) - 1
     others = f" ({text.count(more, 'more profile')} refused, too)" if more else ""
-    return f"Nothing is recommended: {refused['profile']} {gain}is refused: {refused['reason']}{others}."
+    return f"Nothing is recommended: {refused.profile} {gain}is refused: {refused.reason}{others}."
 
 
-def _costs(tables: Sequence[EffectTable]) -> str:
+def _costs(tables: Sequence[NamedTable]) -> str:
     """Return what the other profiles were shown to cost."""
     worse = [
         found
         for found in rows_of(tables)
-        if found.quantity["group"] == "main" and found.row["verdict"] == "worse"
+        if found.quantity.group == "main" and found.row.effect.outcome == "worse"
     ]
     if not worse:
         return "other settings were shown to cost, and none to help"
     most = largest(worse)
-    profiles = len({found.row["profile"] for found in worse})
+    profiles = len({found.row.profile for found in worse})
     more = f", the most of {profiles} profiles that were shown to cost" if profiles > 1 else ""
-    words = f"{effect(most.row, most.quantity['label'])} for {place(most.table)}"
-    return f"{most.row['label']} gave {words}{more}; none was shown to help"
+    words = f"{effect(most.row.effect, most.quantity.label)} for {place(most.table)}"
+    return f"{most.row.label} gave {words}{more}; none was shown to help"
 
 
-def _recommendation(
-    findings: Findings, tables: Sequence[EffectTable], plan: Plan
-) -> list[Sentence]:
+def _recommendation(analysis: Analysis, tables: Sequence[NamedTable], plan: Plan) -> list[Sentence]:
     """Return the first lines: what to set or why nothing, and whether that is confirmed."""
-    recommended = findings["recommendation"]
+    recommended = analysis.recommendation
     control = plan["control"]
-    places = {table["id"]: place(table) for table in tables}
-    if findings["unfinished"]:
-        words = f"{text.sentence(findings['unfinished']['text'])}. What follows is what was measured so far."
+    places = {table.id: place(table) for table in tables}
+    if analysis.unfinished:
+        words = (
+            f"{text.sentence(analysis.unfinished.text)}. What follows is what was measured so far."
+        )
         return [line("unknown", words)]
-    if recommended["name"] is None:
-        return [line("unknown", _nothing(findings, tables, control))]
-    if recommended["name"] == control:
+    if recommended.name is None:
+        return [line("unknown", _nothing(analysis, tables, control))]
+    if recommended.name == control:
         return [line("same", f"Keep {control}: {_costs(tables)}.")]
-    what = settings(recommended["changes"])
+    what = settings(recommended.changes)
     gain = gains.gain(recommended, places, control)
     first = (
         line("better", f"Set {what}: {gain}.")
-        if recommended["confirmed"]
+        if recommended.confirmed
         else line("unknown", f"Best so far, not confirmed: {what}, {gain}.")
     )
-    return [first, line("note", _confirmed(recommended, findings, plan))]
+    return [first, line("note", _confirmed(recommended, analysis, plan))]
 
 
-def _confirmed(recommended: Recommendation, findings: Findings, plan: Plan) -> str:
-    apart = f" {alike(findings)}" if recommended["not_told_apart"] else ""
+def _confirmed(recommended: Recommendation, analysis: Analysis, plan: Plan) -> str:
+    apart = f" {alike(analysis)}" if recommended.not_told_apart else ""
     apart = gains.criterion(recommended) + apart
-    if recommended["confirmed_by"] == "confirmation" and findings["confirmation"]:
-        blocks = findings["confirmation"]["blocks"]
+    if recommended.confirmed_by == "confirmation" and analysis.confirmation:
+        blocks = analysis.confirmation.blocks
         return (
             f"Confirmed in {text.count(blocks, 'fresh block')} after it was chosen; the number is from there."
-            f"{apart}{_open_end(findings.get('search'))}"
+            f"{apart}{_open_end(analysis.search)}"
         )
-    if recommended["confirmed"]:
+    if recommended.confirmed:
         return (
             f"Confirmed: it was the only candidate, compared with {plan['control']} in "
-            f"{text.count(plan['blocks'], 'block')}.{SHOWN_BY_THEM if recommended['score'] else ''}{apart}"
+            f"{text.count(plan['blocks'], 'block')}.{SHOWN_BY_THEM if recommended.score else ''}{apart}"
         )
     return f"It was chosen and measured in the same blocks, so its number may be too good.{apart}"
 
 
 def _open_end(search: SearchPath | None) -> str:
     """Say of a search that ended without an answer that another set may be better."""
-    if not search or search["ended"] == "answered" or not search["standing"]:
+    if not search or search.ended == "answered" or not search.standing:
         return ""
     return (
         " Whether a combination that was not visited again is better is not known: the search ended "
-        f"{100 * search['standing']['sure']:.0f} % sure."
+        f"{100 * search.standing['sure']:.0f} % sure."
     )
 
 
-def _costs_unknown(findings: Findings, tables: Sequence[EffectTable]) -> list[Sentence]:
+def _costs_unknown(analysis: Analysis, tables: Sequence[NamedTable]) -> list[Sentence]:
     """Say where it is not known whether the recommended set costs more than matters."""
-    rows = findings["recommendation"]["costs_unknown_in"]
-    places = {table["id"]: place(table) for table in tables}
+    rows = analysis.recommendation.costs_unknown_in
+    places = {table.id: place(table) for table in tables}
     if not rows:
         return []
-    words = [
-        f"{quantity_name(row)} for {places.get(row['table'], row['table'])}" for row in rows[:1]
-    ]
+    words = [f"{quantity_name(row)} for {places.get(row.table, row.table)}" for row in rows[:1]]
     words += [f"{len(rows) - 1} more"] if len(rows) > 1 else []
     return [
         line(
             "unknown",
-            f"Whether it costs more than {findings['matters']:g} % is not known for "
+            f"Whether it costs more than {analysis.methods.matters_percent:g} % is not known for "
             f"{text.count(len(rows), 'comparison')}: {text.listed(words)}.",
         )
     ]
 
 
-def failing(findings: Findings) -> list[Sentence]:
+def failing(analysis: Analysis) -> list[Sentence]:
     """Say which profiles fail more than the control, or that the control fails more than others."""
-    if not findings["failures"]:
+    if not analysis.failures:
         return []
-    control, *profiles = findings["failures"]
+    control, *profiles = analysis.failures
     worse = [row for row in profiles if _fails(row)]
     if worse:
-        shares = [f"{row['profile']} {_share(row)}" for row in worse[:3]]
-        words = f"{text.listed(shares)}, of {control['profile']} {_share(control)}"
+        shares = [f"{row.profile} {_share(row)}" for row in worse[:3]]
+        words = f"{text.listed(shares)}, of {control.profile} {_share(control)}"
         end = "What fails more is not recommended."
     elif _fails(control):
-        words = f"{_share(control)} with the control, {control['profile']}"
-        end = f"Another profile fails less, so {control['profile']} is not recommended."
+        words = f"{_share(control)} with the control, {control.profile}"
+        end = f"Another profile fails less, so {control.profile} is not recommended."
     else:
         return []
     return [line("worse", f"Trials that failed or received nothing: {words}. {end}")]
 
 
 def _fails(row: Failures) -> bool:
-    return bool(row["forbids"]) and (row["shown"] or row["failed"] > 1)
+    return bool(row.forbids) and (row.shown or row.failed > 1)
 
 
 def _share(row: Failures) -> str:
-    return f"{row['failed']} of {row['trials']}"
+    return f"{row.failed} of {row.trials}"
 
 
-def acting_together(tables: Sequence[EffectTable]) -> list[Sentence]:
+def acting_together(tables: Sequence[NamedTable]) -> list[Sentence]:
     """Name the pair of settings that act together most."""
     shown = [
         found
         for found in rows_of(tables)
-        if found.quantity["group"] == "interactions" and found.row["verdict"] in SHOWN
+        if found.quantity.group == "interactions" and found.row.effect.outcome in SHOWN
     ]
     if not shown:
         return []
     most = largest(shown)
     more = f" ({len(shown) - 1} more below)" if len(shown) > 1 else ""
-    pair = text.listed(most.row["label"].split(" × "))
-    interval = text.interval(most.row["low"], most.row["high"])
+    pair = text.listed(most.row.label.split(" × "))
+    interval = text.interval(most.row.effect.low, most.row.effect.high)
     return [
         line(
             "note",
-            f"{pair} act together: both on give {text.ratio(most.row['ratio'])} of what their single effects "
+            f"{pair} act together: both on give {text.ratio(most.row.effect.ratio)} of what their single effects "
             f"would make ({interval}), for {place(most.table)}{more}.",
         )
     ]
@@ -231,79 +225,77 @@ def two_groups(panels: Sequence[SpreadPanel]) -> list[Sentence]:
 
 
 def _settle(
-    findings: Findings, tables: Sequence[EffectTable], plan: Plan, digest: Digest
+    analysis: Analysis, tables: Sequence[NamedTable], plan: Plan, digest: Digest
 ) -> list[Sentence]:
     """Join what is missing, why, and the one command that adds it."""
-    recommended = findings["recommendation"]
+    recommended = analysis.recommendation
     cause = text.sentence(remedy.left_out(digest))
     start = f"{cause}. " if cause else ""
-    if findings["unfinished"]:
-        return [line("note", f"{start}{_to_finish(findings['unfinished'])}", remedy.GO_ON)]
-    if recommended["name"] and not recommended["confirmed"]:
+    if analysis.unfinished:
+        return [line("note", f"{start}{_to_finish(analysis.unfinished)}", remedy.GO_ON)]
+    if recommended.name and not recommended.confirmed:
         confirm = remedy.confirmation(plan)
         return [line("note", f"{start}{confirm.words}", confirm.command)]
     needed = None
-    if not recommended["name"] or recommended["costs_unknown_in"]:
+    if not recommended.name or recommended.costs_unknown_in:
         needed = remedy.more_blocks(tables, plan)
     if needed:
         words = f"{start}{_not_known(tables)}: {needed.words}"
         return [line("unknown", words, needed.command)]
-    if cause and recommended["name"]:
+    if cause and recommended.name:
         return [line("note", f"{cause}. The answer does not need them.")]
     return []
 
 
 def _to_finish(lacks: Unfinished) -> str:
-    time = f", about {text.seconds(lacks['seconds'])}" if lacks["seconds"] else ""
+    time = f", about {text.seconds(lacks.seconds)}" if lacks.seconds else ""
     return f"To finish it{time}:"
 
 
-def _not_known(tables: Sequence[EffectTable]) -> str:
+def _not_known(tables: Sequence[NamedTable]) -> str:
     """Return in how many comparisons it is not known whether there is a difference."""
-    rows = [found.row for found in rows_of(tables, first=True) if found.row["ratio"]]
+    rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
     unknown = len(remedy.unknown(tables))
     return f"Not known in {unknown} of {text.count(len(rows), 'comparison')}"
 
 
 def answer(
-    findings: Findings,
-    tables: Sequence[EffectTable],
+    analysis: Analysis,
+    tables: Sequence[NamedTable],
     plan: Plan,
     digest: Digest,
     groups: Sequence[SpreadPanel],
-    *,
-    hosts: Sequence[Host] = (),
 ) -> list[Sentence]:
     """Return the answer: what is broken, then at most six lines; ``groups`` are the panels of trials in two groups."""
-    first, clean = broken.first_and_last(plan, digest.checks, hosts)
+    first, clean = broken.first_and_last(analysis.payload)
     if first + clean and all(workload["test"] == PAYLOAD for workload in plan["workloads"]):
-        unfinished = _settle(findings, tables, plan, digest) if findings["unfinished"] else []
+        unfinished = _settle(analysis, tables, plan, digest) if analysis.unfinished else []
         return first + clean + unfinished
     nothing = _no_result(tables, digest)
     if nothing:
         return [*first, *clean, line("unknown", nothing)]
     if plan.get("kind") == "imported":
         return imported.answer(tables, plan)
-    lines = _recommendation(findings, tables, plan)
-    if findings["recommendation"]["name"] or not findings["recommendation"]["forbidden"]:
-        lines += failing(findings)
-    lines += _damaged(findings, digest)
-    lines += acting_together(tables) + two_groups(groups) + _costs_unknown(findings, tables)
-    lines += _meanwhile(findings)
-    return first + lines[:4] + clean + _settle(findings, tables, plan, digest)
+    lines = _recommendation(analysis, tables, plan)
+    if analysis.recommendation.name or not analysis.recommendation.forbidden:
+        lines += failing(analysis)
+    lines += _damaged(analysis, digest)
+    lines += acting_together(tables) + two_groups(groups) + _costs_unknown(analysis, tables)
+    lines += _meanwhile(analysis)
+    return first + lines[:4] + clean + _settle(analysis, tables, plan, digest)
 
 
-def _meanwhile(findings: Findings) -> list[Sentence]:
+def _meanwhile(analysis: Analysis) -> list[Sentence]:
     """Say what took time from the campaign, where a good part of the scatter went with it."""
-    scatter = findings["scatter"]
-    if not scatter or not scatter["meanwhile"] or scatter["meanwhile"][0]["share"] < WORTH_A_LINE:
+    scatter = analysis.scatter
+    if not scatter or not scatter.meanwhile or scatter.meanwhile[0].share < WORTH_A_LINE:
         return []
-    return [line("note", went_with(scatter["meanwhile"][0]))]
+    return [line("note", went_with(scatter.meanwhile[0]))]
 
 
-def _damaged(findings: Findings, digest: Digest) -> list[Sentence]:
+def _damaged(analysis: Analysis, digest: Digest) -> list[Sentence]:
     """Return what the kernels counted of damage with the recommended profile, beside the control."""
-    name = findings["recommendation"]["name"]
+    name = analysis.recommendation.name
     seen = digest.damaged.get(name) if name else None
     if not seen:
         return []
@@ -312,11 +304,11 @@ def _damaged(findings: Findings, digest: Digest) -> list[Sentence]:
     return [line("note", f"With {name} the kernels counted {text.listed(counts)}: see Evidence.")]
 
 
-def _no_result(tables: Sequence[EffectTable], digest: Digest) -> str:
+def _no_result(tables: Sequence[NamedTable], digest: Digest) -> str:
     """Return why nothing can be said; nothing where there is a result."""
     if not digest.trials:
         why = "no trial was recorded"
-    elif not any(table["quantities"] for table in tables):
+    elif not any(table.quantities for table in tables):
         why = "no trial gave a result that can be compared"
     else:
         return ""

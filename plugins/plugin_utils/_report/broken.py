@@ -6,18 +6,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._analysis.blame import Blame, condition_text
-from .._analysis.chains import Hop
-from .._analysis.integrity import AsFound, PathVerdict, verdicts
-from .._analysis.payload_findings import PathFinding, finding, hops_of, known_cases_of
+from .._analysis.blame import condition_text
+from .._analysis.payload_findings import finding, hops_of, known_cases_of
+from .._analysis.result import AsFound, Blame, Hop, PathFinding, PathVerdict, PayloadFindings
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND
 from .._exports.recommended import drivers, kernels
-from .._figures import numbers as text
 from .._known_cases.known_cases import Host, KnownCase
+from .._statistics import text
 from .._trials.payload import Checks
 from . import last_seen
 from .nouns import Sentence
@@ -55,42 +54,37 @@ def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
     ]
 
 
-def lines(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[Sentence]:
-    """Return the lines, what is broken first."""
-    return [line(SIGNS[row["verdict"]], row["text"]) for row in findings(plan, checks, hosts)]
-
-
-def findings(plan: Plan, checks: Checks, hosts: Sequence[Host] = ()) -> list[PathFinding]:
+def findings(
+    plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[Host] = ()
+) -> list[PathFinding]:
     """Return the verdicts of the paths with their sentences, what is broken first."""
-    rows = sorted(verdicts(plan, checks), key=lambda row: list(SIGNS).index(row["verdict"]))
     found: list[PathFinding] = []
-    for row in rows:
+    for row in sorted(verdicts, key=lambda row: list(SIGNS).index(row.verdict)):
         cases = known_cases_of(plan, row, hosts)
-        words = WORDS[row["verdict"]](row) + _hop(plan, row, checks) + _known(cases)
-        if row["verdict"] in ELSEWHERE:
-            words += last_seen.sentences(row["path"], {host.node: host.exchanges for host in hosts})
+        words = WORDS[row.verdict](row) + _hop(plan, row, checks) + _known(cases)
+        if row.verdict in ELSEWHERE:
+            words += last_seen.sentences(row.path, {host.node: host.exchanges for host in hosts})
         found.append(finding(plan, row, checks, cases, words))
     return found
 
 
-def first_and_last(
-    plan: Plan, checks: Checks, hosts: Sequence[Host] = ()
-) -> tuple[list[Sentence], list[Sentence]]:
+def first_and_last(payload: PayloadFindings | None) -> tuple[list[Sentence], list[Sentence]]:
     """Return the lines that come before all else, and those of what is clean."""
     clean = list[Sentence]()
     first = list[Sentence]()
-    for one in lines(plan, checks, hosts):
+    for row in payload.paths if payload else ():
+        one = line(SIGNS[row.verdict], row.text)
         (clean if one["verdict"] == "same" else first).append(one)
     return first, clean
 
 
 def _where(row: PathVerdict) -> str:
-    return f"over {row['path']} at MTU {row['mtu']}"
+    return f"over {row.path} at MTU {row.mtu}"
 
 
 def _broken(row: PathVerdict) -> str:
-    blames = "; of the other profiles, ".join(map(_blamed, row["blames"]))
-    advice = f"switch {text.listed(row['off'])} off" if row["off"] else "leave all of them on"
+    blames = "; of the other profiles, ".join(map(_blamed, row.blames))
+    advice = f"switch {text.listed(row.off)} off" if row.off else "leave all of them on"
     if _is_as_found(row):
         advice = "set all of them on, at all of these devices"
     return f"Broken {_where(row)}: {blames}; {advice}.{_example(row)}{_as_found(row)}{_pings(row)}"
@@ -98,31 +92,31 @@ def _broken(row: PathVerdict) -> str:
 
 def _as_found(row: PathVerdict) -> str:
     """Say what the state in which the hosts are means for a path that is broken."""
-    seen = row["as_found"]
+    seen = row.as_found
     if seen is None or _is_as_found(row):
         return ""
-    trials = f"{seen['troubled']} of {text.count(seen['trials'], 'trial')}"
-    off = seen["all_off"]
-    if seen["troubled"]:
-        beside = "; all off is clean" if off["trials"] and not off["troubled"] else ""
+    trials = f"{seen.troubled} of {text.count(seen.trials, 'trial')}"
+    off = seen.all_off
+    if seen.troubled:
+        beside = "; all off is clean" if off.trials and not off.troubled else ""
         return f" As found it is broken: {trials} in trouble{beside}."
-    if not seen["cured"]:
+    if not seen.cured:
         return f" As found {trials} were in trouble."
     return (
-        f" As found it is clean ({trials} in trouble){_changed(seen, row['off'])}, but with "
-        f"{text.listed(row['off'])} on it is broken: the workaround is still needed."
+        f" As found it is clean ({trials} in trouble){_changed(seen, row.off)}, but with "
+        f"{text.listed(row.off)} on it is broken: the workaround is still needed."
     )
 
 
 def _is_as_found(row: PathVerdict) -> bool:
     """Return whether no profile is broken, only the state in which the hosts are."""
-    return any(AS_FOUND in blame["settings"] for blame in row["blames"])
+    return any(AS_FOUND in blame.settings for blame in row.blames)
 
 
 def _changed(seen: AsFound, names: Sequence[str]) -> str:
     """Say which of these settings are off as found, everywhere or at a device."""
-    off = [name for name in names if name in seen["off"]]
-    mixed = [name for name in names if name in seen["mixed"]]
+    off = [name for name in names if name in seen.off]
+    mixed = [name for name in names if name in seen.mixed]
     words = [f"{text.listed(off)} {_is(off)} off"] if off else []
     words += [f"{text.listed(mixed)} {_is(mixed)} off at some devices"] if mixed else []
     return f" and {', '.join(words)}" if words else ""
@@ -134,20 +128,20 @@ def _is(names: Sequence[str]) -> str:
 
 def _not_needed(row: PathVerdict) -> str:
     """Say which settings are off as found although the path is clean with them on."""
-    seen = row["as_found"]
-    if seen is None or not seen["off"] + seen["mixed"]:
+    seen = row.as_found
+    if seen is None or not seen.off + seen.mixed:
         return ""
-    words = _changed(seen, [*seen["off"], *seen["mixed"]]).removeprefix(" and ")
+    words = _changed(seen, [*seen.off, *seen.mixed]).removeprefix(" and ")
     return f" As found {words}, and it is clean with all of them on, too: no workaround is needed here."
 
 
 def _blamed(blame: Blame) -> str:
-    under = blame["under"]
-    without = blame["without"]
+    under = blame.under
+    without = blame.without
     return (
-        f"{blame['kind']} in {under['troubled']} of {under['trials']} trials with "
-        f"{condition_text(blame['settings'])}, in {without['troubled']} of {without['trials']} without "
-        f"(p = {blame['p']:.2g})"
+        f"{blame.kind} in {under.troubled} of {under.trials} trials with "
+        f"{condition_text(blame.settings)}, in {without.troubled} of {without.trials} without "
+        f"(p = {blame.p:.2g})"
     )
 
 
@@ -168,9 +162,9 @@ def _known(cases: Sequence[KnownCase]) -> str:
 
 
 def _without(row: PathVerdict) -> str:
-    what = "Broken" if row["messages"] else "Dead"
+    what = "Broken" if row.messages else "Dead"
     return (
-        f"{what} without these offloads too {_where(row)}: {row['kind']} with every profile."
+        f"{what} without these offloads too {_where(row)}: {row.kind} with every profile."
         f"{_example(row)}{_sizes(row)}{_pings(row)}{_elsewhere(row)}"
     )
 
@@ -184,8 +178,8 @@ def _elsewhere(row: PathVerdict) -> str:
 def _corrupted(row: PathVerdict) -> str:
     """Say at which nodes packets arrive with wrong checksums, whatever is on or off."""
     nodes = [
-        f"{node} ({seen['packets']:,} packets in {seen['trials']} of {row['trials']} trials)"
-        for node, seen in sorted(row["corrupted"].items())
+        f"{node} ({seen['packets']:,} packets in {seen['trials']} of {row.trials} trials)"
+        for node, seen in sorted(row.corrupted.items())
     ]
     if not nodes:
         return ""
@@ -197,47 +191,47 @@ def _corrupted(row: PathVerdict) -> str:
 
 def _everywhere(row: PathVerdict) -> str:
     return (
-        f"Broken {_where(row)}: {row['kind']} with every profile.{_example(row)} All off was not "
+        f"Broken {_where(row)}: {row.kind} with every profile.{_example(row)} All off was not "
         "among them, so whether an offload does it is not known. Playbook integrity would tell."
     )
 
 
 def _suspect(row: PathVerdict) -> str:
     return (
-        f"Suspect {_where(row)}: {row['kind']} in some of {row['trials']} trials, too few to say "
+        f"Suspect {_where(row)}: {row.kind} in some of {row.trials} trials, too few to say "
         f"which setting does it.{_example(row)}{_corrupted(row) or ' More blocks would tell.'}"
     )
 
 
 def _lossy(row: PathVerdict) -> str:
     return (
-        f"Packets are lost {_where(row)}: {row['kind']} in {row['troubled']} of {row['trials']} "
+        f"Packets are lost {_where(row)}: {row.kind} in {row.troubled} of {row.trials} "
         f"trials, and no setting was shown to do it.{_corrupted(row) or OVERFLOWS} Nothing arrived "
         "otherwise than it was sent."
     )
 
 
 def _clean(row: PathVerdict) -> str:
-    trials = text.count(row["trials"], "trial")
-    arrived = f"all {row['messages']:,} messages of {trials} arrived as sent"
-    if row["lost"]:
+    trials = text.count(row.trials, "trial")
+    arrived = f"all {row.messages:,} messages of {trials} arrived as sent"
+    if row.lost:
         arrived = (
-            f"{row['messages'] - row['lost']:,} of {row['messages']:,} messages of {trials} arrived "
-            f"as sent, and {row['lost']} were lost, no more than busy CPUs lose"
+            f"{row.messages - row.lost:,} of {row.messages:,} messages of {trials} arrived "
+            f"as sent, and {row.lost} were lost, no more than busy CPUs lose"
         )
     return f"Clean {_where(row)}: {arrived}.{_bound(row)}{_not_needed(row)}"
 
 
 def _bound(row: PathVerdict) -> str:
     """State the bounds of the setting of which least is known."""
-    if not row["bounds"]:
+    if not row.bounds:
         return ""
-    messages = max(row["bounds"], key=lambda bound: bound["messages"])
-    trials = max(bound["trials"] for bound in row["bounds"])
+    messages = max(row.bounds, key=lambda bound: bound.messages)
+    trials = max(bound.trials for bound in row.bounds)
     return (
         f" With 95 % confidence and any one of these settings on, fewer than 1 in "
-        f"{math.floor(1 / messages['messages']):,} messages arrives otherwise (least is known of "
-        f"{messages['setting']}), and fewer than {math.ceil(100 * trials)} % of the trials are in trouble."
+        f"{math.floor(1 / messages.messages):,} messages arrives otherwise (least is known of "
+        f"{messages.setting}), and fewer than {math.ceil(100 * trials)} % of the trials are in trouble."
     )
 
 
@@ -245,7 +239,7 @@ def _sizes(row: PathVerdict) -> str:
     """Say which packets the path carries, where it loses larger ones and tells nobody."""
     words = []
     for name, (sender, receiver) in WAYS.items():
-        size = row["sizes"].get(name)
+        size = row.sizes.get(name)
         if size:
             words.append(
                 f" From {sender} to {receiver} packets of {size['largest']:,} bytes arrive, of "
@@ -256,20 +250,20 @@ def _sizes(row: PathVerdict) -> str:
 
 def _pings(row: PathVerdict) -> str:
     """Say what ping shows of a path on which payload is in trouble: often nothing."""
-    if row["pings"] is None:
+    if row.pings is None:
         return ""
-    if row["pings"]["large"]:
+    if row.pings["large"]:
         return " Ping does not show it: it was answered in every trial, in packets of the MTU, too."
-    if row["pings"]["small"]:
+    if row.pings["small"]:
         return " A small ping was answered in every trial, one of the MTU's size was not."
     return ""
 
 
 def _example(row: PathVerdict) -> str:
-    if not row["first"]:
+    if not row.first:
         return ""
-    size = row["first"]["size"]
-    offset = row["first"]["offset"]
+    size = row.first["size"]
+    offset = row.first["offset"]
     return f" The smallest message that arrived wrong has {size:,} bytes, from byte {offset:,} on."
 
 

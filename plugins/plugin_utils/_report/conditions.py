@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Any, Collection, Iterable, Iterator, Sequence
 
 from .._analysis.campaign_verdicts import Manifest
-from .._figures import numbers as text
 from .._figures.nouns import PlainRow, PlainTable
+from .._statistics import text
 from .nouns import MeasuredOn
 
 # What a reader looks for first: how its dotted name in the manifest looks, and what it is called;

@@ -8,13 +8,13 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
-from .._analysis.campaign_verdicts import DeviceVerdict
-from .._analysis.failures import Failures
-from .._figures import numbers as text
+from .._analysis.result import Analysis, DeviceVerdict, Failures
 from .._figures.nouns import PlainRow, PlainTable
+from .._statistics import text
 from .._trials.digest import Digest
-from .nouns import DeviceEvidence, Findings, MarkedTrials, SettingEvidence
+from .nouns import DeviceEvidence, MarkedTrials, SettingEvidence
 
 PROOFS = {
     "read_back": "read back",
@@ -29,26 +29,26 @@ FOLD = 24  # rows of a table; a longer one is folded
 MOST_ERRORS = 20  # rows
 
 
-def failures(findings: Findings) -> PlainTable | None:
+def failures(analysis: Analysis) -> PlainTable | None:
     """Return the failures by profile as a table; None where nothing failed."""
-    rows = findings["failures"]
-    if not any(row["failed"] for row in rows):
+    rows = analysis.failures
+    if not any(row.failed for row in rows):
         return None
-    kinds = _kinds(findings)
+    kinds = _kinds(analysis)
     head = ["Profile", "Trials", "Failed", "Share", "p, report", "How", ""]
     return {
         "head": head,
         "text": [head[0], head[5], head[6]],
-        "rows": [_failed(row, kinds.get(row["profile"], {})) for row in rows],
+        "rows": [_failed(row, kinds.get(row.profile, {})) for row in rows],
     }
 
 
-def _kinds(findings: Findings) -> dict[str, dict[str, int]]:
+def _kinds(analysis: Analysis) -> dict[str, dict[str, int]]:
     """Return how often the trials of each profile failed, by kind."""
     kinds: dict[str, dict[str, int]] = {}
-    for own in findings["failed_in"]:
-        for kind, times in own["kinds"].items():
-            held = kinds.setdefault(own["profile"], {})
+    for own in chain.from_iterable(table.failures for table in analysis.tables):
+        for kind, times in own.kinds.items():
+            held = kinds.setdefault(own.profile, {})
             held[kind] = held.get(kind, 0) + times
     return kinds
 
@@ -57,11 +57,11 @@ def _failed(row: Failures, kinds: dict[str, int]) -> PlainRow:
     how = [f"{kind.replace('_', ' ')} {times}" for kind, times in kinds.items()]
     return {
         "cells": [
-            row["profile"],
-            f"{row['trials']:,}",
-            f"{row['failed']:,}",
-            _share(row["share"]),
-            text.p_value(row["p_report"]),
+            row.profile,
+            f"{row.trials:,}",
+            f"{row.failed:,}",
+            _share(row.share),
+            text.p_value(row.p_report),
             ", ".join(how),
             _judged(row),
         ]
@@ -70,9 +70,9 @@ def _failed(row: Failures, kinds: dict[str, int]) -> PlainRow:
 
 def _judged(row: Failures) -> str:
     """Return in words what the failures of a profile mean."""
-    if row["shown"]:
+    if row.shown:
         return "shown to fail more"
-    return "not recommended" if row["forbids"] else ""
+    return "not recommended" if row.forbids else ""
 
 
 def _share(value: float | None) -> str:
@@ -81,18 +81,18 @@ def _share(value: float | None) -> str:
 
 def _proof(row: DeviceVerdict) -> str:
     """Return what a verdict rests on, in words."""
-    seen = PROOFS.get(row["proof"], row["proof"].replace("_", " "))
-    if row["proof"] != "read_back":
-        seen += f": {_share(row['share_on'])} of bytes at on, {_share(row['share_off'])} at off"
-    return f"{seen}; {row['reason']}" if row["reason"] else seen
+    seen = PROOFS.get(row.proof, row.proof.replace("_", " "))
+    if row.proof != "read_back":
+        seen += f": {_share(row.share_on)} of bytes at on, {_share(row.share_off)} at off"
+    return f"{seen}; {row.reason}" if row.reason else seen
 
 
 def _merged(rows: Iterable[DeviceVerdict]) -> list[DeviceEvidence]:
     """Return a row a device; paths with the same verdict are one row."""
     merged: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        key = row["factor"], row["node"], row["end"], row["device"], row["verdict"], _proof(row)
-        merged.setdefault(key, []).append(row["path"])
+        key = row.factor, row.node, row.end, row.device, row.verdict, _proof(row)
+        merged.setdefault(key, []).append(row.path)
     found = []
     for (factor, node, end, device, verdict, proof), paths in merged.items():
         where = f"{node} ({end}) {device}, {text.listed(paths)}"
@@ -108,7 +108,7 @@ def evidence(rows: Sequence[DeviceVerdict]) -> SettingEvidence:
     notes = [
         "What each setting was seen to do, in packets sampled on the device and in what the kernel reads back."
     ]
-    if any(row.get("confounded") for row in rows):
+    if any(row.confounded for row in rows):
         notes.append(
             "The settings were changed together, so another setting may have caused a verdict."
         )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from .._campaign.nouns import Plan
@@ -36,16 +37,16 @@ def with_forests(tables: Sequence[PageTable]) -> list[PageTable]:
 
 
 def _with_forests(table: PageTable) -> PageTable:
-    quantities: list[PrintedQuantity] = [
-        {**quantity, "drawing": _forest(table.title, quantity)} for quantity in table.quantities
+    quantities = [
+        replace(quantity, drawing=_forest(table.title, quantity)) for quantity in table.quantities
     ]
     return table._replace(quantities=quantities)
 
 
 def _forest(title: str, quantity: PrintedQuantity) -> Figure | None:
-    if not any(row["ratio"] for row in quantity["rows"]):
+    if not any(row.effect.ratio for row in quantity.rows):
         return None
-    return effects.forest(quantity, f"{title}: {quantity['label']}")
+    return effects.forest(quantity, f"{title}: {quantity.label}", quantity.summary)
 
 
 def _section(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._base.errors import LabError
 from .._figures import marks
-from .._figures import numbers as text
+from .._statistics import text
 from .._untrusted import markdown
 from .nouns import CampaignReport
 

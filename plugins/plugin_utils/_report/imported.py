@@ -18,8 +18,8 @@ from itertools import chain, product
 from typing import NamedTuple
 
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable
+from .._figures.nouns import NamedTable
+from .._statistics import text
 from .._trials.nouns import Result, Trial
 from .nouns import Sentence
 from .phrases import SHOWN, RowPlace, effect, line, place, rows_of
@@ -156,12 +156,12 @@ def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
     return found
 
 
-def answer(tables: Sequence[EffectTable], plan: Plan) -> list[Sentence]:
+def answer(tables: Sequence[NamedTable], plan: Plan) -> list[Sentence]:
     """Return the answer of imported logs: the largest differences, and what limits them."""
-    rows = [found for found in rows_of(tables, first=True) if found.row["ratio"]]
-    shown = [found for found in rows if found.row["verdict"] in SHOWN]
-    largest = sorted(shown, key=lambda found: -text.distance(found.row["ratio"]))[:MOST_NAMED]
-    lines = [line(found.row["verdict"], _difference(found)) for found in largest]
+    rows = [found for found in rows_of(tables, first=True) if found.row.effect.ratio]
+    shown = [found for found in rows if found.row.effect.outcome in SHOWN]
+    largest = sorted(shown, key=lambda found: -text.distance(found.row.effect.ratio))[:MOST_NAMED]
+    lines = [line(found.row.effect.outcome, _difference(found)) for found in largest]
     if len(shown) > MOST_NAMED:
         lines.append(line("note", f"These are the largest of {len(shown)} differences."))
     if not shown:
@@ -171,5 +171,5 @@ def answer(tables: Sequence[EffectTable], plan: Plan) -> list[Sentence]:
 
 
 def _difference(found: RowPlace) -> str:
-    words = effect(found.row, found.quantity["label"], found.quantity["control"])
-    return f"{found.row['label']}: {words} for {place(found.table)}."
+    words = effect(found.row.effect, found.quantity.label, found.quantity.control)
+    return f"{found.row.label}: {words} for {place(found.table)}."

@@ -16,17 +16,12 @@ from typing import Any, NamedTuple
 from ...module_utils._base.quoting import shell_line
 from ...module_utils._ethtool.features import Features
 from .._analysis.campaign_verdicts import features_of
-from .._analysis.payload_findings import (
-    NamedCure,
-    NamedHop,
-    PathFinding,
-    PayloadFindings,
-    is_broken,
-)
+from .._analysis.payload_findings import is_broken
+from .._analysis.result import Hop, NamedCure, PathFinding, PayloadFindings
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
 from .._figures.nouns import PlainTable
 from .._paths.sources import path_named
+from .._statistics import text
 from .._store.manifest import Manifest
 from .._untrusted.texts import printable
 
@@ -89,7 +84,7 @@ def issue(
     nodes: Mapping[str, Collection[str]],
 ) -> Issue | None:
     """Return what to report; None where nothing is broken. ``nodes`` are those of each end."""
-    broken = [row for row in payload["paths"] if is_broken(row["verdict"])]
+    broken = [row for row in payload.paths if is_broken(row.verdict)]
     if not broken:
         return None
     names = {end: min(nodes[end]) for end in ENDS if nodes.get(end)}
@@ -98,7 +93,7 @@ def issue(
     return Issue(
         title=_title(broken[0]),
         verdicts=_sentences(broken),
-        cure=_cure(payload.get("cure")),
+        cure=_cure(payload.cure),
         facts=_facts(before, suspects),
         around=_around(plan, broken[0], before),
         found=_found(suspects[:MOST_DEVICES]),
@@ -115,20 +110,18 @@ def _before(manifest: Manifest | None, node: str) -> dict[str, Any]:
 
 
 def _title(row: PathFinding) -> str:
-    blamed = [_hop_text(hop) for hop, *_near in row["hops"]] or [
-        f"{name} on" for name in row["off"]
-    ]
+    blamed = [_hop_text(hop) for hop, *_near in row.hops] or [f"{name} on" for name in row.off]
     settings = f" with {text.listed(blamed)}" if blamed else ""
-    where = f"over {row['path']} at MTU {row['mtu']}"
-    return f"Payload is {IN_TITLE[row['verdict']]}{settings}, {where}: {row['kind']}"
+    where = f"over {row.path} at MTU {row.mtu}"
+    return f"Payload is {IN_TITLE[row.verdict]}{settings}, {where}: {row.kind}"
 
 
-def _hop_text(hop: NamedHop) -> str:
-    return f"{text.listed(hop['settings'])} on at the {hop['devices']} of the {hop['side']}"
+def _hop_text(hop: Hop) -> str:
+    return f"{text.listed(hop.settings)} on at the {hop.devices} of the {hop.side}"
 
 
 def _sentences(rows: list[PathFinding]) -> list[str]:
-    shown = [row["text"] for row in rows[:MOST_PATHS]]
+    shown = [row.text for row in rows[:MOST_PATHS]]
     more = len(rows) - len(shown)
     return shown + ([f"{text.count(more, 'more path')}: see report.md."] if more else [])
 
@@ -136,25 +129,23 @@ def _sentences(rows: list[PathFinding]) -> list[str]:
 def _cure(cure: NamedCure | None) -> str:
     if cure is None:
         return ""
-    settings = text.listed([f"{name} {level}" for name, level in cure["off"].items()])
-    if not cure["trials"]:
+    settings = text.listed([f"{name} {level}" for name, level in cure.off.items()])
+    if not cure.trials:
         return f"Cure: {settings}. No trial had just these settings."
-    clean = cure["trials"] - cure["troubled"]
-    fresh = (
-        "confirmed by these trials" if cure["confirmed"] else "not confirmed in fresh trials yet"
-    )
-    return f"Cure: {settings}. {clean} of {cure['trials']} trials with it were clean ({fresh})."
+    clean = cure.trials - cure.troubled
+    fresh = "confirmed by these trials" if cure.confirmed else "not confirmed in fresh trials yet"
+    return f"Cure: {settings}. {clean} of {cure.trials} trials with it were clean ({fresh})."
 
 
 def _places(plan: Plan, row: PathFinding) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return (end, device class, features) at which the fault can be: the hops, or all that was
     varied.
     """
-    found = [(hop["side"], hop["devices"], tuple(hop["settings"])) for hop, *_near in row["hops"]]
+    found = [(hop.side, hop.devices, tuple(hop.settings)) for hop, *_near in row.hops]
     if found:
         return found
     for factor in plan["factors"]:
-        if factor["name"] in row["off"] and factor["kind"] == "feature":
+        if factor["name"] in row.off and factor["kind"] == "feature":
             for end in factor["sides"]:
                 found += [(end, name, tuple(factor["settings"])) for name in factor["devices"]]
     return found
@@ -238,7 +229,7 @@ def _driver(before: Mapping[str, Any], key: str) -> str:
 def _around(plan: Plan, row: PathFinding, before: Mapping[str, dict[str, Any]]) -> list[str]:
     """Return the tunnel of a path, and the CNI whose devices the ends have."""
     own = plan.get("encapsulations", {})
-    tunnel = own.get(row["path"]) or path_named(row["path"]).encapsulation.name
+    tunnel = own.get(row.path) or path_named(row.path).encapsulation.name
     lines = [TUNNEL.format(name=tunnel)]
     classes = itertools.chain.from_iterable(_classes(parts).values() for parts in before.values())
     for key in itertools.chain.from_iterable(classes):
@@ -289,6 +280,6 @@ def _commands(suspects: Iterable[Suspect]) -> list[str]:
 
 
 def _message(row: PathFinding) -> str:
-    if not row["first"]:
+    if not row.first:
         return ""
-    return f"The smallest message that arrived wrong has {row['first']['size']:,} bytes."
+    return f"The smallest message that arrived wrong has {row.first['size']:,} bytes."

@@ -9,39 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
-from .._analysis.campaign_verdicts import DeviceVerdict
-from .._analysis.failures import Failures
-from .._analysis.nouns import Attributed, ConfirmedPart, ErrorRate, FailedIn, SearchPath
-from .._analysis.recommend import Recommendation
-from .._analysis.scatter import Scattered
-from .._analysis.unfinished import Unfinished
-from .._campaign.nouns import Nominee
 from .._figures.marks import Figure
-from .._figures.nouns import EffectTable, NamedTable, PicturedQuantity, PlainTable
-
-
-class Findings(TypedDict):
-    """What the report takes from an analysis, as schemas/analysis.json has it if not said."""
-
-    tables: list[EffectTable]
-    names: dict[str, str]  # {profile: how the report calls it}
-    changes_fewest: bool  # no set that is not told apart from the recommended one changes fewer
-    searching: bool  # nothing of the search is confirmed yet
-    warnings: list[str]
-    nominated: list[Nominee]  # of a running campaign
-    failed_in: list[FailedIn]
-    matters: float  # %
-    one_host: bool
-    attribution: list[Attributed]
-    recommendation: Recommendation
-    failures: list[Failures]
-    confirmation: ConfirmedPart | None
-    search: SearchPath | None
-    unfinished: Unfinished | None
-    error_rate: ErrorRate
-    scatter: Scattered | None
-    untestable: dict[str, str]
-    verdicts: list[DeviceVerdict]
+from .._figures.nouns import NamedTable, PlainTable, Quantity
 
 
 class Sentence(TypedDict):
@@ -73,15 +42,17 @@ class Cells(PrintedSpread):
     base: PrintedSpread | None  # of a turned table: the control of its place
 
 
-class PrintedQuantity(PicturedQuantity):
+@dataclass(frozen=True, kw_only=True)
+class PrintedQuantity(Quantity):
     """A quantity of a table with what the page says of it."""
 
+    summary: str  # what its figure says, in words
     turned: bool  # a row for each place
     caption: str
     at_odds: str
     ident: str  # on the page
     table_rows: list[Cells]
-    drawing: Figure | None  # None where there is nothing to draw, or too many tables
+    drawing: Figure | None = None  # None where there is nothing to draw, or too many tables
 
 
 class PageTable(NamedTuple):

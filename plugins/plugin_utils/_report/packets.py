@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
 from .._figures.nouns import NamedTable
+from .._statistics import text
 
 SMALL = 512  # bytes of a datagram
 MOST = 8  # profiles in the sentence
@@ -21,16 +22,15 @@ def added(tables: Sequence[NamedTable], plan: Plan) -> list[NamedTable]:
     in packets a second.
     """
     sizes = {load["name"]: load["message_size"] for load in plan["workloads"]}
-    found: list[NamedTable] = []
-    for table in tables:
-        size = sizes.get(table["workload"])
-        medians = table["medians"].get("throughput")
-        if table["test"] != "UDP_STREAM" or not size or size > SMALL or not medians:
-            found.append(table)
-            continue
-        words = _sentence(medians, size)
-        found.append({**table, "packets": words, "notes": [*table["notes"], words]})
-    return found
+    return [_with_rates(table, sizes.get(table.workload)) for table in tables]
+
+
+def _with_rates(table: NamedTable, size: int | None) -> NamedTable:
+    medians = table.medians.get("throughput")
+    if table.test != "UDP_STREAM" or not size or size > SMALL or not medians:
+        return table
+    words = _sentence(medians, size)
+    return replace(table, packets=words, notes=[*table.notes, words])
 
 
 def _sentence(medians: dict[str, float], size: int) -> str:

@@ -6,29 +6,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from .._analysis.campaign_verdicts import unsupported_profiles
+from .._analysis.result import Analysis
 from .._campaign.design import control_visits
 from .._campaign.forwarding import cautions
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
 from .._figures import trial_panels
 from .._figures.nouns import NamedTable
-from .._search import section as search_section
+from .._statistics import text
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import advice, broken, by_table, conditions, evidence, figures, packets, phrases
+from . import (
+    advice,
+    by_table,
+    conditions,
+    evidence,
+    figures,
+    packets,
+    phrases,
+    search_section,
+)
 from . import answer as answers
 from . import tables as effect_tables
 from .nouns import (
     CampaignReport,
     Details,
     Fact,
-    Findings,
     Repeat,
     RunningCampaign,
     SearchSection,
     Study,
 )
+from .quantities import common_notes, shown_tables
 
 FILES = (
     Fact("plan.json", "factors, design, seed and order; enough to run it again"),
@@ -43,7 +54,7 @@ FILES = (
     Fact("metrics.prom", "values and effects for Prometheus"),
 )
 Standing = Callable[
-    [Findings, Sequence[NamedTable], Plan, Digest], RunningCampaign
+    [Analysis, Sequence[NamedTable], Plan, Digest], RunningCampaign
 ]  # live/standing.section
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
@@ -99,18 +110,20 @@ def _first_few(words: list[str], most: int) -> str:
 
 
 def caveats(
-    findings: Findings,
+    analysis: Analysis,
     tables: Sequence[NamedTable],
     plan: Plan,
     digest: Digest,
+    *,
     manifest: Manifest | None,
+    warnings: Sequence[str],
 ) -> list[str]:
     """Return what a reader must know before relying on the answer."""
-    found = [*cautions(plan), *findings["warnings"], *_of_machines(findings, tables)]
+    found = [*cautions(plan), *warnings, *_of_machines(analysis, tables)]
     if digest.errors:
         error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
         found.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
-    empty = [table["title"] for table in tables if not table["quantities"]]
+    empty = [table.title for table in tables if not table.quantities]
     if empty and digest.trials:
         found.append(f"no result at all for {_first_few(empty, 6)}")
     if not manifest:
@@ -118,17 +131,40 @@ def caveats(
     return [text.sentence(item).rstrip(".") + "." for item in found]
 
 
-def _of_machines(findings: Findings, tables: Sequence[NamedTable]) -> list[str]:
+def _not_compared(unsupported: dict[str, str]) -> list[str]:
+    """Return a warning for each reason why profiles are not what their names say: control, or only
+    what they need.
+    """
+    profiles: dict[str, list[str]] = {}
+    for profile, reason in unsupported.items():
+        profiles.setdefault(reason, []).append(profile)
+    return [
+        f"no device takes {text.listed(names)} ({reason}): measured without it, and not compared"
+        for reason, names in profiles.items()
+    ]
+
+
+def _damaged(problems: Sequence[str]) -> list[str]:
+    if not problems:
+        return []
+    return [f"damaged lines in trials.jsonl, {len(problems)} of them: {'; '.join(problems[:3])}"]
+
+
+def _without_notes(table: NamedTable, common: Sequence[str]) -> NamedTable:
+    return replace(table, notes=[note for note in table.notes if note not in common])
+
+
+def _of_machines(analysis: Analysis, tables: Sequence[NamedTable]) -> list[str]:
     """Return what limits the numbers on these machines."""
     found = []
-    measured = [table for table in tables if table["quantities"]]
-    saturated = [phrases.place(table) for table in measured if table["saturated"]]
+    measured = [table for table in tables if table.quantities]
+    saturated = [phrases.place(table) for table in measured if table.saturated]
     if saturated:
         found.append(
             f"a CPU was busy all the time for {_first_few(saturated, 4)}: it limits the throughput there, so "
             "throughput and service demand are one piece of evidence, not two"
         )
-    if findings["one_host"]:
+    if analysis.methods.one_host:
         found.append(
             "both ends share the CPUs of one machine: what the sender saves the receiver uses, so gains "
             "on two hosts can be smaller or larger"
@@ -158,85 +194,83 @@ def repeat(plan: Plan) -> Repeat:
 
 
 def _details(
-    findings: Findings, tables: Sequence[NamedTable], running: RunningCampaign | None
+    analysis: Analysis, tables: Sequence[NamedTable], running: RunningCampaign | None
 ) -> Details:
     if running:
         return Details("Comparison by comparison, so far", running.standing)
-    lines = advice.sentences(findings["attribution"], tables) or by_table.by_table(tables)
+    lines = advice.sentences(analysis.attribution, tables) or by_table.by_table(tables)
     return Details("Setting by setting, table by table", lines)
 
 
-def _error_rate(findings: Findings) -> str:
+def _error_rate(analysis: Analysis) -> str:
     return (
-        f"{text.sentence(findings['error_rate']['text'])}. A difference below {findings['matters']:g} % "
+        f"{text.sentence(analysis.error_rate.text)}. A difference below {analysis.methods.matters_percent:g} % "
         "does not matter here (matters)."
     )
 
 
-def _scatter(findings: Findings) -> str:
+def _scatter(analysis: Analysis) -> str:
     """Return where the scatter comes from."""
-    scatter = findings["scatter"]
-    return f" {scatter['text']}" if scatter else ""
+    scatter = analysis.scatter
+    return f" {scatter.text}" if scatter else ""
 
 
-def _search(findings: Findings, tables: Sequence[NamedTable]) -> SearchSection | None:
-    found = search_section.section(
-        findings["search"],
-        findings["recommendation"],
-        findings["names"],
-        confirmed=findings["confirmation"] is not None,
-    )
-    if found is None:
-        return None
-    return SearchSection(found["text"], found["table"], effect_tables.visited(tables))
+def _search(analysis: Analysis, tables: Sequence[NamedTable]) -> SearchSection | None:
+    found = search_section.section(analysis)
+    return SearchSection(*found, effect_tables.visited(tables)) if found else None
 
 
 def page(
-    findings: Findings,
+    analysis: Analysis,
     plan: Plan,
     digest: Digest,
     manifest: Manifest | None,
     *,
     standing: Standing | None = None,
     study: Study | None = None,
+    worth: Sequence[str] = (),
+    problems: Sequence[str] = (),
 ) -> CampaignReport:
-    """Return the report; ``findings`` come from report/view.py, ``standing`` is given while the
-    campaign runs.
+    """Return the report.
+
+    ``standing`` is given while the campaign runs. ``worth`` says what imported runs are worth,
+    ``problems`` which lines of trials.jsonl are damaged.
     """
-    tables = packets.added(effect_tables.name_tables(findings["tables"]), plan)
-    measured = [table for table in tables if table["quantities"]]
+    unsupported = unsupported_profiles(analysis)
+    tables = shown_tables(analysis, unsupported)
+    common = common_notes(tables)
+    warnings = [*worth, *analysis.warnings, *_not_compared(unsupported), *common]
+    warnings += _damaged(problems)
+    tables = packets.added([_without_notes(table, common) for table in tables], plan)
+    measured = [table for table in tables if table.quantities]
     groups = trial_panels.spread(measured, plan, digest)
-    titles = {table["id"]: table["short"] for table in tables}
-    running = standing(findings, tables, plan, digest) if standing else None
-    if running:
-        lines = running.answer
-    else:
-        hosts = broken.hosts_of(manifest)
-        lines = answers.answer(findings, tables, plan, digest, groups, hosts=hosts)
+    titles = {table.id: table.short for table in tables}
+    running = standing(analysis, tables, plan, digest) if standing else None
+    lines = running.answer if running else answers.answer(analysis, tables, plan, digest, groups)
     noise_floor = NOISE_FLOOR if control_visits(plan) == 2 else ""
     kind = plan.get("kind", "measured")
-    reading = READING.format(matters=findings["matters"], other=OTHER[kind])
+    reading = READING.format(matters=analysis.methods.matters_percent, other=OTHER[kind])
     return CampaignReport(
         name=plan["name"],
         question=answers.question(plan),
         running=running,
         answer=lines,
-        error_rate=_error_rate(findings) + (IF_IMPORTED if kind == "imported" else ""),
-        details=_details(findings, tables, running),
-        caveats=caveats(findings, tables, plan, digest, manifest),
+        error_rate=_error_rate(analysis) + (IF_IMPORTED if kind == "imported" else ""),
+        details=_details(analysis, tables, running),
+        caveats=caveats(analysis, tables, plan, digest, manifest=manifest, warnings=warnings),
         facts=facts(plan, digest),
-        recommended=advice.recommendations(findings, titles),
+        recommended=advice.recommendations(analysis, titles),
         overview=effect_tables.matrices(tables),
-        leaders=advice.leader_table(findings["attribution"], titles),
+        leaders=advice.leader_table(analysis.attribution, titles),
         study=study,
-        search=_search(findings, tables),
+        search=_search(analysis, tables),
         tables=measured,
         effects=figures.with_forests(effect_tables.blocks(tables)),
-        reading=reading + noise_floor + _scatter(findings),
+        reading=reading + noise_floor + _scatter(analysis),
         paired=PAIRED[kind],
         figures=figures.sections(measured, plan, digest, groups),
-        failures=evidence.failures(findings),
-        evidence=evidence.evidence(findings["verdicts"]),
+        failures=evidence.failures(analysis),
+        evidence=evidence.evidence(analysis.verdicts),
         conditions=conditions.conditions(manifest, digest.node_cpu.rows()),
         marked=evidence.marked(digest),
         repeat=repeat(plan),

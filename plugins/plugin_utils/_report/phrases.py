@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-from .._analysis.nouns import Estimate, SearchPath
-from .._campaign.nouns import Nominee, Search
-from .._campaign.profiles import levels_of
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable, Quantity, QuantityRow
-from .nouns import Findings, Sentence
+from .._analysis.result import Analysis, Estimate
+from .._analysis.set_names import names_of_sets
+from .._campaign.nouns import Search
+from .._campaign.profiles import differing
+from .._figures.nouns import NamedTable, Quantity, QuantityRow
+from .._statistics import text
+from .nouns import Sentence
 
 ENDS = {
     "client": " at the client",
@@ -34,45 +35,43 @@ def line(verdict: str, words: str, command: str = "") -> Sentence:
 class RowPlace(NamedTuple):
     """A row, with the quantity and the table that it is of."""
 
-    table: EffectTable
+    table: NamedTable
     quantity: Quantity
     row: QuantityRow
 
 
-def rows_of(tables: Iterable[EffectTable], first: bool = False) -> Iterator[RowPlace]:
+def rows_of(tables: Iterable[NamedTable], first: bool = False) -> Iterator[RowPlace]:
     """Yield all rows, or those of each table's ``first`` quantity."""
     for table in tables:
-        for quantity in table["quantities"][: 1 if first else None]:
-            for row in quantity["rows"]:
+        for quantity in table.quantities[: 1 if first else None]:
+            for row in quantity.rows:
                 yield RowPlace(table, quantity, row)
 
 
 def largest(found: Iterable[RowPlace]) -> RowPlace:
     """Return the row with the largest effect."""
-    return max(found, key=lambda one: text.distance(one.row["ratio"]))
+    return max(found, key=lambda one: text.distance(one.row.effect.ratio))
 
 
-def place(table: EffectTable) -> str:
+def place(table: NamedTable) -> str:
     """Return where a table's numbers were taken: ``TCP_STREAM over tenant_vxlan at MTU 9000``."""
-    name = table["workload"]
-    test = table["test"]
+    name = table.workload
+    test = table.test
     name = test if test.lower() == name.lower() else f"{name} ({test})"
-    pair = f", {table['pair']}" if table.get("pair") else ""
-    mtu = (
-        f" at MTU {table['mtu']}" if table["mtu"] else ""
-    )  # a log that was imported may not say it
-    return f"{name} over {table['path']}{mtu}{pair}"
+    pair = f", {table.pair}" if table.pair else ""
+    mtu = f" at MTU {table.mtu}" if table.mtu else ""  # a log that was imported may not say it
+    return f"{name} over {table.path}{mtu}{pair}"
 
 
 def span(row: Estimate) -> str:
     """Return an effect's 95 % interval in words: ``(67 to 71 %)``, ``(between 2.0 % less and 3.1 %
     more)``.
     """
-    low = row["low"]
-    high = row["high"]
+    low = row.low
+    high = row.high
     if low is None or high is None:
         return ""
-    if (row["ratio"] or 0) >= 2:
+    if (row.ratio or 0) >= 2:
         return f" ({low:.2f} to {high:.2f})"
     if low < 1 < high:
         return f" (between {text.change(low)} and {text.change(high)})"
@@ -84,7 +83,7 @@ def span(row: Estimate) -> str:
 
 def effect(row: Estimate, what: str = "", than: str = "") -> str:
     """Return an effect in words: ``84 % more throughput than all_off (71 to 97 %)``."""
-    ratio = row["ratio"] or 1.0
+    ratio = row.ratio or 1.0
     if ratio >= 2:
         amount, joined = (f"the {what}", "of") if what else ("as much", "as")
         other = f" {joined} {than}" if than else ""
@@ -115,17 +114,32 @@ def settings(levels: dict[str, str], most: int = 6) -> str:
     return "; ".join(words)
 
 
-def alike(findings: Findings) -> str:
+def alike(analysis: Analysis) -> str:
     """Name the sets that were not shown to differ from the recommended one; nothing where there is
     none.
     """
-    others = [findings["names"][name] for name in findings["recommendation"]["not_told_apart"]]
+    others = [analysis.names[name] for name in analysis.recommendation.not_told_apart]
     if not others:
         return ""
     words = others[:MOST_ALIKE] + [f"{len(others) - MOST_ALIKE} more"] * (len(others) > MOST_ALIKE)
     named = "; ".join(words) if any("," in word for word in words) else text.listed(words)
-    fewest = ". It changes the fewest settings" if findings["changes_fewest"] else ""
+    fewest = ". It changes the fewest settings" if _changes_fewest(analysis) else ""
     return f"Not shown to differ from it: {named}{fewest}."
+
+
+def _changes_fewest(analysis: Analysis) -> bool:
+    """Return whether no set that was not shown to differ from the recommended one changes fewer
+    settings.
+    """
+    profiles = analysis.profiles
+    wanted = analysis.recommendation
+    changed = {
+        name: len(differing(levels, profiles[analysis.control]))
+        for name, levels in profiles.items()
+    }
+    return not wanted.name or all(
+        changed[name] >= changed[wanted.name] for name in wanted.not_told_apart
+    )
 
 
 class FactorLevels(TypedDict):
@@ -135,41 +149,14 @@ class FactorLevels(TypedDict):
     levels: list[str]  # the first is "off"
 
 
-def set_name(name: str, levels: Mapping[str, str], factors: Sequence[FactorLevels]) -> str:
-    """Return how the report calls a set: by its name or, where that is shorter, by what is off:
-    ``all_on but gso``.
-
-    A name that a user gave stays.
-    """
-    on = {factor["name"]: factor["levels"][-1] for factor in factors}
-    lacks = [
-        factor if level == "off" else f"{factor}={level}"
-        for factor, level in levels.items()
-        if level != on.get(factor)
-    ]
-    short = f"all_on but {text.listed(lacks)}" if lacks else "all_on"
-    generated = set(name.split(",")) <= {f"{factor}={level}" for factor, level in levels.items()}
-    return short if generated and levels.keys() == on.keys() and len(short) < len(name) else name
-
-
 def set_names(
     factors: Sequence[FactorLevels],
     profiles: Mapping[str, Mapping[str, str]],
-    search: SearchPath | Search | None,
-    nominated: Iterable[Nominee] = (),
+    search: Search | None,
 ) -> dict[str, str]:
-    """Return what :func:`set_name` says of all profiles, and of sets that were predicted or
-    nominated.
-
-    ``profiles`` are levels by name, ``search`` is that of analysis.json, or search.json.
-    """
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
-    sets: dict[str, Mapping[str, str]] = {}
-    if search:
-        standings = [*(one["standing"] for one in search["rounds"]), search.get("standing")]
-        predicted = [own["best"] for own in standings if own and own["best"]]
-        sets.update((name, levels_of(name, off)) for name in predicted)
-        nominated = [*nominated, *search["nominees"]]
-    sets.update((nominee["name"], nominee["levels"]) for nominee in nominated)
-    sets.update(profiles)
-    return {name: set_name(name, levels, factors) for name, levels in sets.items()}
+    """Return how the report calls all profiles, and the sets of search.json."""
+    levels = {factor["name"]: factor["levels"] for factor in factors}
+    if not search:
+        return names_of_sets(levels, profiles, (), ())
+    standings = [*(one["standing"] for one in search["rounds"]), search.get("standing")]
+    return names_of_sets(levels, profiles, standings, search["nominees"])

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import NamedTuple
 
-from .._analysis.nouns import Estimate
-from .._figures import numbers as text
+from .._analysis.result import Estimate
 from .._figures.nouns import NamedTable, PlainTable, QuantityRow
+from .._statistics import text
 from .._untrusted.markdown import table as markdown_table
 from . import html
 from .issue import Issue
@@ -60,12 +60,12 @@ class Compared(NamedTuple):
 
 
 def _size(row: QuantityRow) -> float:
-    return -text.distance(row["ratio"]) if row["verdict"] in SHOWN else 0.0
+    return -text.distance(row.effect.ratio) if row.effect.outcome in SHOWN else 0.0
 
 
 def chosen(table: NamedTable, most: int) -> Chosen:
     """Return all rows of a table's main quantity in their order, or the ``most`` largest effects."""
-    rows = table["quantities"][0]["rows"]
+    rows = table.quantities[0].rows
     if len(rows) <= most:
         return Chosen(rows, 0)
     return Chosen(sorted(rows, key=_size)[:most], len(rows) - most)
@@ -74,10 +74,10 @@ def chosen(table: NamedTable, most: int) -> Chosen:
 def _demands(table: NamedTable, profile: str | None) -> str:
     """Return the ratios of service demand at the ends, ``0.58 / 0.61``."""
     found = []
-    for quantity in table["quantities"]:
-        if quantity["group"].startswith("service_demand"):
-            row = next((row for row in quantity["rows"] if row["profile"] == profile), None)
-            found.append(text.NONE if row is None else text.effect(row))
+    for quantity in table.quantities:
+        if quantity.group.startswith("service_demand"):
+            row = next((row for row in quantity.rows if row.profile == profile), None)
+            found.append(text.NONE if row is None else row.printed)
     return " / ".join(found)
 
 
@@ -89,36 +89,34 @@ def _columns(*cells: str) -> str:
 
 def _heads(table: NamedTable) -> list[str]:
     """Return the head; a long title is on a line of its own."""
-    quantity = table["quantities"][0]
+    quantity = table.quantities[0]
     demand = "demand" if _demands(table, None) else ""
-    heads = (quantity["unit"], "middle half", "ratio", "95 % interval", demand)
-    if len(table["title"]) > NAME:
-        return [table["title"], _columns("", *heads)]
-    return [_columns(table["title"], *heads)[2:]]
+    heads = (quantity.unit, "middle half", "ratio", "95 % interval", demand)
+    if len(table.title) > NAME:
+        return [table.title, _columns("", *heads)]
+    return [_columns(table.title, *heads)[2:]]
 
 
 def _console_table(table: NamedTable, most: int) -> ConsoleTable:
-    quantity = table["quantities"][0]
+    quantity = table.quantities[0]
     lines = _heads(table)
-    control = quantity["control_row"]
+    control = quantity.control_row
     if control:
-        spread = text.spread(control["q1"], control["q3"])
-        lines.append(_columns(quantity["control"], text.number(control["median"]), spread, "1"))
+        spread = text.spread(control.q1, control.q3)
+        lines.append(_columns(quantity.control, text.number(control.median), spread, "1"))
     rows, left = chosen(table, most)
     for row in rows:
-        median = text.number(row["median"])
-        spread = text.spread(row["q1"], row["q3"])
-        demands = _demands(table, row["profile"])
-        cells = row["label"], median, spread, text.effect(row), _interval(row), demands
+        median = text.number(row.spread.median)
+        spread = text.spread(row.spread.q1, row.spread.q3)
+        demands = _demands(table, row.profile)
+        cells = row.label, median, spread, row.printed, _interval(row.effect), demands
         lines.append(_columns(*cells))
-    lines += textwrap.wrap(
-        table.get("packets", ""), 96, initial_indent="  ", subsequent_indent="  "
-    )
+    lines += textwrap.wrap(table.packets, 96, initial_indent="  ", subsequent_indent="  ")
     return ConsoleTable(lines, text.count(left, "profile") if left else "")
 
 
 def _untested(tables: Iterable[NamedTable]) -> bool:
-    return any(text.effect(found.row).endswith(text.UNTESTED) for found in rows_of(tables))
+    return any(found.row.printed.endswith(text.UNTESTED) for found in rows_of(tables))
 
 
 def _wrapped(item: Sentence) -> str:
@@ -152,29 +150,29 @@ def _markdown_table(table: PlainTable) -> str:
 
 
 def _interval(row: Estimate) -> str:
-    return text.interval(row["low"], row["high"]) if row["low"] else ""
+    return text.interval(row.low, row.high) if row.low else ""
 
 
 def _medians(table: NamedTable, row: QuantityRow) -> str:
     """Return the median of a profile, and that of the control before it where it has one."""
-    if row["median"] is None:
+    if row.spread.median is None:
         return ""
-    quantity = table["quantities"][0]
-    median = f"{text.number(row['median'])} {quantity['unit']}"
-    control = quantity["control_row"]
-    return f"{text.number(control['median'])} → {median}" if control else median
+    quantity = table.quantities[0]
+    median = f"{text.number(row.spread.median)} {quantity.unit}"
+    control = quantity.control_row
+    return f"{text.number(control.median)} → {median}" if control else median
 
 
 def _row(table: NamedTable, row: QuantityRow) -> list[str]:
     return [
-        table["short"],
-        row["label"],
+        table.short,
+        row.label,
         _medians(table, row),
-        text.spread(row["q1"], row["q3"]),
-        text.effect(row),
-        _interval(row),
-        text.p_value(row["p"]),
-        _demands(table, row["profile"]),
+        text.spread(row.spread.q1, row.spread.q3),
+        row.printed,
+        _interval(row.effect),
+        text.p_value(row.effect.p_report),
+        _demands(table, row.profile),
     ]
 
 
@@ -208,12 +206,12 @@ def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
     found = _without_empty_columns(HEAD, rows)
     untested = ", ? that it is not known" if _untested(tables) else ""
     notes = [
-        f"Ratio to {tables[0]['quantities'][0]['control']}, {paired}; ~ means no difference that "
+        f"Ratio to {tables[0].quantities[0].control}, {paired}; ~ means no difference that "
         f"matters{untested}; p is corrected for the whole report."
     ]
     if "service demand" in found["head"]:
         notes.append("Service demand: its ratio at client / server; less is better.")
-    notes += [f"{table['short']}: {table['packets']}" for table in tables if "packets" in table]
+    notes += [f"{table.short}: {table.packets}" for table in tables if table.packets]
     if left:
         notes.append(f"{text.count(left, 'smaller effect')} not shown here.")
     return Compared(found, " ".join(notes))

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
-from .._figures.nouns import EffectTable, QuantityRow
+from .._figures.nouns import NamedTable, QuantityRow
+from .._statistics import text
 from .._trials.digest import Digest
 from .phrases import rows_of
 
@@ -61,21 +61,21 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def unknown(tables: Sequence[EffectTable]) -> list[QuantityRow]:
+def unknown(tables: Sequence[NamedTable]) -> list[QuantityRow]:
     """Return the comparisons of the tables' first quantities that are not known."""
-    rows = [found.row for found in rows_of(tables, first=True) if found.row["ratio"]]
-    return [row for row in rows if row["verdict"] == "unknown"]
+    rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
+    return [row for row in rows if row.effect.outcome == "unknown"]
 
 
 def _in_all(row: QuantityRow, planned: int) -> int | None:
     """Return how many blocks in place of the ``planned`` ones settle a comparison; None where that
     is not known. As many blocks are lost as now.
     """
-    more = row["needs"]["blocks"] if row["needs"] else None
-    return planned + math.ceil(more * planned / max(row["n"], 1)) if more else None
+    more = row.effect.needs.blocks if row.effect.needs else None
+    return planned + math.ceil(more * planned / max(row.effect.n, 1)) if more else None
 
 
-def more_blocks(tables: Sequence[EffectTable], plan: Plan) -> Remedy | None:
+def more_blocks(tables: Sequence[NamedTable], plan: Plan) -> Remedy | None:
     """Return the remedy for the largest difference that blocks can settle; None where no number of
     blocks is known.
     """
@@ -92,7 +92,7 @@ def more_blocks(tables: Sequence[EffectTable], plan: Plan) -> Remedy | None:
             "quieter machine helps more.",
             "",
         )
-    row, blocks = max(possible, key=lambda one: (text.distance(one[0]["ratio"]), one[0]["label"]))
+    row, blocks = max(possible, key=lambda one: (text.distance(one[0].effect.ratio), one[0].label))
     settled = sum(enough <= blocks for _row, enough in possible)
     return _blocks_for(row, blocks, planned, key, _which(settled, len(rows)))
 
@@ -105,13 +105,13 @@ def _which(settled: int, rows: int) -> str:
 
 def _blocks_for(row: QuantityRow, blocks: int, planned: int, key: str, which: str) -> Remedy:
     """Return the sentence and the command that measures ``blocks`` in place of the ``planned``."""
-    needs = row["needs"]
+    needs = row.effect.needs
     time = ""
-    if needs and needs["seconds"] and needs["blocks"]:
-        time = f", about {text.seconds(needs['seconds'] / needs['blocks'] * blocks)}"
+    if needs and needs.seconds and needs.blocks:
+        time = f", about {text.seconds(needs.seconds / needs.blocks * blocks)}"
     words = f"{blocks} blocks in place of {planned} would settle {which}{time}:"
-    if row["n"] < planned:
-        words = f"{row['n']} of {planned} blocks could be compared; {words}"
+    if row.effect.n < planned:
+        words = f"{row.effect.n} of {planned} blocks could be compared; {words}"
     return Remedy(words, measure({key: blocks}))
 
 

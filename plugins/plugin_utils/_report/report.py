@@ -18,15 +18,17 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypedDict, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files
-from .._analysis.campaign_verdicts import DeviceVerdict, verdicts_of
+from .._analysis.campaign_verdicts import verdicts_of
 from .._analysis.cure import cure_of
-from .._analysis.nouns import Analysis
-from .._analysis.payload_findings import PayloadFindings, cure_in
-from .._analysis.unfinished import claimed
+from .._analysis.encode import encoded
+from .._analysis.integrity import verdicts as path_verdicts
+from .._analysis.payload_findings import cure_in
+from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
@@ -40,7 +42,6 @@ from . import broken, html, imported, plain, study
 from . import page as report_page
 from .issue import Issue, issue
 from .nouns import CampaignReport
-from .view import findings_of
 
 LIVE = ("report.txt", "report.md", "report.html")  # what is made of a running campaign
 OUTPUTS = (
@@ -81,7 +82,7 @@ def _analyse(
     """Analyse with scipy, which takes a while to import."""
     from .._analysis.analysis import analyse  # noqa: PLC0415
 
-    return cast(Analysis, analyse(plan, trials, manifest, verdicts=verdicts, running=running))
+    return analyse(plan, trials, manifest, verdicts=verdicts, running=running)
 
 
 class Folder(NamedTuple):
@@ -118,7 +119,7 @@ def _write(folder: str, name: str, text: str) -> None:
 
 def _write_json(folder: str, name: str, document: Analysis) -> None:
     """Write a document whose text may be of 60 MB: nothing holds the text afterwards."""
-    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
+    text = json.dumps(document, default=encoded, indent=1, sort_keys=True, allow_nan=False)
     with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as stream:
         stream.write(text)
         stream.write("\n")
@@ -177,36 +178,35 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
             standing is not None,
         )
         digest = digested()
-    findings = findings_of(analysis, problems)
-    if plan.get("kind") == "imported":
-        findings["warnings"] = (
-            imported.worth(plan, stream_records(trials, [])) + findings["warnings"]
-        )
-    repeated = study.section(plan, analysis)
-    report = report_page.page(findings, plan, digest, manifest, standing=standing, study=repeated)
+    checks = digest.checks
+    verdicts = path_verdicts(plan, checks) if checks.whole() else []
     known = dict(manifest) if manifest else None
-    cure = cure_of(plan, digest.checks) if digest.checks.whole() else None
-    advice = recommended.recommendation(dict(findings), plan, known, cure, digest.last)
-    if standing or not digest.checks.whole():
+    cure = cure_of(plan, checks, {(row.path, row.mtu): row.blames for row in verdicts})
+    advice = recommended.recommendation(analysis.recommendation, plan, known, cure, digest.last)
+    if verdicts and not standing:
+        paths = broken.findings(plan, checks, verdicts, broken.hosts_of(manifest))
+        payload = PayloadFindings(paths=paths, cure=cure_in(advice))
+        analysis = replace(analysis, payload=payload)
+    is_imported = plan.get("kind") == "imported"
+    report = report_page.page(
+        analysis,
+        plan,
+        digest,
+        manifest,
+        standing=standing,
+        study=study.section(plan, analysis),
+        worth=imported.worth(plan, stream_records(trials, [])) if is_imported else (),
+        problems=problems,
+    )
+    if analysis.payload is None:
         return ReportOfAnalysis(report, analysis, advice, None, None)
-    found = _payload(plan, digest, manifest, advice)
-    analysis["payload"] = found
     return ReportOfAnalysis(
         report,
         analysis,
         advice,
-        issue(plan, found, manifest, digest.nodes),
+        issue(plan, analysis.payload, manifest, digest.nodes),
         daemonset.daemonset(advice, manifest, digest.nodes),
     )
-
-
-def _payload(
-    plan: Plan, digest: Digest, manifest: Manifest | None, advice: dict[str, Any]
-) -> PayloadFindings:
-    """Return what checks of the payload say of each path, and the cure."""
-    rows = broken.findings(plan, digest.checks, broken.hosts_of(manifest))
-    cure = cure_in(advice)
-    return {"paths": rows, "cure": cure} if cure else {"paths": rows}
 
 
 def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -258,27 +258,26 @@ class Artifacts(TypedDict):
 
 def _artifacts(analysis: Analysis) -> Artifacts:
     states: Counter[str] = Counter()
-    for table in claimed(analysis):
-        for metric in table["metrics"]:
-            effects = metric.get("main_effects") or metric["rows"]
-            found = [effect.get("state") for effect in effects]
-            states.update(filter(None, found))
-    wanted = analysis["recommendation"]
+    for table in analysis.claimed:
+        for metric in table.comparisons:
+            states.update(effect.state for effect in metric.effects if effect.state)
+    wanted = analysis.recommendation
     return {
         "states": dict(sorted(states.items())),
-        "recommended": wanted["changes"] or wanted["levels"],
+        "recommended": wanted.changes or wanted.levels,
         "payload": _payload_artifact(analysis),
     }
 
 
 def _payload_artifact(analysis: Analysis) -> dict[str, Any]:
-    found = analysis.get("payload")
-    if found is None:
+    if analysis.payload is None:
         return {"paths": []}
-    return {**found, "paths": [_part(row) for row in map(dict, found["paths"])]}
+    found: dict[str, Any] = json.loads(json.dumps(analysis.payload, default=encoded))
+    found["paths"] = list(map(_of_path, found["paths"]))
+    return found
 
 
-def _part(row: dict[str, Any]) -> dict[str, Any]:
+def _of_path(row: dict[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in OF_PATH}
 
 

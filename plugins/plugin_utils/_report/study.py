@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Optional
 
 from .._analysis.campaign_verdicts import unsupported_profiles
-from .._analysis.nouns import AnalysedMetric, AnalysedTable, Analysis, ProfileEffect
+from .._analysis.result import AnalysedTable, Analysis, Metric, ProfileEffect
 from .._campaign.nouns import Plan
-from .._figures import numbers as text
 from .._figures.nouns import PlainRow, PlainTable
+from .._statistics import text
 from .nouns import Study
 
 MBPS = ("throughput", "Mbit/s", "throughput", None)
@@ -52,25 +52,25 @@ MEDIANS = (None, "megabytes")  # what is printed of a column that has medians
 
 
 Column = tuple[str, str, str, Optional[str]]
-Metrics = dict[str, dict[Optional[str], AnalysedMetric]]  # {metric: {end: ...}}
+Metrics = dict[str, dict[Optional[str], Metric]]  # {metric: {end: ...}}
 
 
 class StudyColumn(NamedTuple):
     """A column: its title, its metric, and what is printed of it."""
 
     title: str
-    metric: AnalysedMetric
+    metric: Metric
     what: str | None
 
 
 def _metrics(table: AnalysedTable) -> Metrics:
     """Return {metric: {end: metric of the analysis}}; throughput has the end None."""
     found: Metrics = {}
-    for metric in table["metrics"]:
-        name = metric["metric"]
+    for metric in table.metrics:
+        name = metric.metric
         for end in ENDS:
             name = name.replace(f"_{end}", "")
-        found.setdefault(name, {})[metric["end"]] = metric
+        found.setdefault(name, {})[metric.end] = metric
     return found
 
 
@@ -86,22 +86,22 @@ def _signed(value: float, digits: int) -> str:
 
 def _cell(column: StudyColumn, profile: str) -> str:
     """Return what is printed of one profile; the control has no change."""
-    control = column.metric["control"]
+    control = column.metric.control
     what = column.what
     if what in MEDIANS:
         return _number(_median(column, profile))
-    row = {row["profile"]: row for row in column.metric["rows"]}.get(profile)
-    if profile == control["profile"] or row is None or row.get("median") is None:
+    row = {row.profile: row for row in column.metric.rows}.get(profile)
+    if profile == control.profile or not isinstance(row, ProfileEffect) or row.median is None:
         return NONE
-    if row["state"] == "same":
+    if row.state == "same":
         return SAME
-    return _change(row, control["median"], what)
+    return _change(row, control.median, what)
 
 
 def _median(column: StudyColumn, profile: str) -> float | None:
     """Return a profile's median in the unit of a column that prints it."""
-    rows = [column.metric["control"], *column.metric["rows"]]
-    median = next((row.get("median") for row in rows if row["profile"] == profile), None)
+    rows = [column.metric.control, *column.metric.rows]
+    median = next((row.median for row in rows if row.profile == profile), None)
     if median is None or column.what != "megabytes":
         return median
     return median / MEGABYTE
@@ -111,13 +111,13 @@ def _change(row: ProfileEffect, control: float | None, what: str | None) -> str:
     """Return a profile's difference to the control: ``ratio``, ``percent``, or in the metric's
     unit.
     """
-    unknown = "?" if row["state"] == "unknown" else ""
-    ratio = row.get("ratio")
+    unknown = "?" if row.state == "unknown" else ""
+    ratio = row.ratio
     if what == "ratio":
         return NONE if ratio is None else f"{ratio:.2f}{unknown}"
     if what == "percent":
         return NONE if ratio is None else _signed((ratio - 1) * 100, 1) + unknown
-    median = row["median"]
+    median = row.median
     if control is None or median is None:
         return NONE
     return _signed(median - control, 2) + unknown
@@ -148,12 +148,12 @@ def _rows(
     if not heads:
         return []
     rows = []
-    for profile in [control, *(row["profile"] for row in heads[0].metric["rows"])]:
+    for profile in [control, *(row.profile for row in heads[0].metric.rows)]:
         if profile in impossible:
-            rows.append(StudyRow(table["workload"], f"{profile}: unsupported", {}))
+            rows.append(StudyRow(table.workload, f"{profile}: unsupported", {}))
         else:
             cells = {column.title: _cell(column, profile) for column in heads}
-            rows.append(StudyRow(table["workload"], profile, cells))
+            rows.append(StudyRow(table.workload, profile, cells))
     return rows
 
 
@@ -162,11 +162,11 @@ def _between(
 ) -> list[StudyRow]:
     """Return how many times as large each median of one workload is as that of another."""
     first, second = BETWEEN.get(study, (None, None))
-    heads = {table["workload"]: _heads(COLUMNS[study], _metrics(table)) for table in group}
+    heads = {table.workload: _heads(COLUMNS[study], _metrics(table)) for table in group}
     if first not in heads or second not in heads:
         return []
     pairs = list(zip(heads[first], heads[second]))
-    others = [row["profile"] for row in heads[first][0].metric["rows"]]
+    others = [row.profile for row in heads[first][0].metric.rows]
     rows = []
     for profile in [control, *(name for name in others if name not in impossible)]:
         cells = {one.title: _times(one, other, profile) for one, other in pairs}
@@ -195,9 +195,9 @@ def _table(
         rows += _rows(table, heads, control, impossible)
     rows += _between(study, group, control, impossible)
     place = group[0]
-    mtu = f"MTU {place['mtu']}" if place["mtu"] else None
+    mtu = f"MTU {place.mtu}" if place.mtu else None
     return {
-        "caption": " · ".join(filter(None, (place["path"], mtu, place.get("pair")))),
+        "caption": " · ".join(filter(None, (place.path, mtu, place.pair))),
         "head": ["Workload", "Profile", *titles],
         "text": ["Workload", "Profile"],
         "rows": [_printed(row, list(titles)) for row in rows],
@@ -211,11 +211,11 @@ def section(plan: Plan, analysis: Analysis) -> Study | None:
         return None
     impossible = unsupported_profiles(analysis)
     groups: dict[tuple[str, ...], list[AnalysedTable]] = {}
-    for table in analysis["tables"]:
-        key = str(table["mtu"]), str(table["path"]), str(table.get("pair"))
+    for table in analysis.tables:
+        key = str(table.mtu), str(table.path), str(table.pair)
         groups.setdefault(key, []).append(table)
-    tables = [_table(study, groups[key], analysis["control"], impossible) for key in sorted(groups)]
-    return Study(_note(plan, analysis["control"], impossible), tables)
+    tables = [_table(study, groups[key], analysis.control, impossible) for key in sorted(groups)]
+    return Study(_note(plan, analysis.control, impossible), tables)
 
 
 def _note(plan: Plan, control: str, impossible: dict[str, str]) -> str:

@@ -8,19 +8,19 @@ to compare.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from .._analysis.nouns import Spread
-from .._figures import numbers as text
+from .._analysis.result import Spread, Table
 from .._figures.nouns import (
-    EffectTable,
     NamedTable,
     PlainRow,
     PlainTable,
     Quantity,
     QuantityRow,
 )
+from .._statistics import text
 from . import phrases
 from .nouns import (
     Cells,
@@ -42,15 +42,24 @@ MOST_AT_ODDS = 4  # rows in a sentence
 ByProfile = dict[str, QuantityRow]
 
 
-def _parts(table: EffectTable) -> dict[str, str]:
+class PlacedQuantity(NamedTuple):
+    """A table, and a quantity of it."""
+
+    table: NamedTable
+    quantity: Quantity
+
+
+class TableName(NamedTuple):
+    """A table's title, and a short name that leaves out what is the same for all."""
+
+    title: str
+    short: str
+
+
+def _parts(table: Table) -> dict[str, str]:
     """Return the parts of a table's name, in their order."""
-    mtu = f"MTU {table['mtu']}" if table["mtu"] else ""
-    return {
-        "pair": table["pair"] or "",
-        "path": table["path"],
-        "mtu": mtu,
-        "workload": table["workload"],
-    }
+    mtu = f"MTU {table.mtu}" if table.mtu else ""
+    return {"pair": table.pair or "", "path": table.path, "mtu": mtu, "workload": table.workload}
 
 
 def _varying(named: Sequence[dict[str, str]]) -> list[str]:
@@ -62,19 +71,17 @@ def _varying(named: Sequence[dict[str, str]]) -> list[str]:
     return vary or ["path", "workload"]
 
 
-def name_tables(tables: Sequence[EffectTable]) -> list[NamedTable]:
-    """Return the tables with a ``title``, and a ``short`` name that leaves out what is the same for
-    all.
-    """
+def name_tables(tables: Sequence[Table]) -> list[TableName]:
+    """Return the names of tables."""
     parts_of_all = [_parts(table) for table in tables]
     vary = _varying(parts_of_all)
-    named: list[NamedTable] = []
-    for table, parts in zip(tables, parts_of_all):
+    named: list[TableName] = []
+    for parts in parts_of_all:
         title = [parts["path"], parts["mtu"], parts["workload"]]
         if "pair" in vary:
             title.append(parts["pair"])
         short = [parts[part] for part in parts if part in vary]
-        named.append({**table, "title": _joined(title), "short": _joined(short)})
+        named.append(TableName(_joined(title), _joined(short)))
     return named
 
 
@@ -83,20 +90,20 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _spread(row: Spread) -> PrintedSpread:
-    return {"median": text.number(row["median"]), "spread": text.spread(row["q1"], row["q3"])}
+    return {"median": text.number(row.median), "spread": text.spread(row.q1, row.q3)}
 
 
 def cells(row: QuantityRow) -> Cells:
     """Return a row of effects as printed."""
-    base = row.get("base")
+    base = row.base
     return {
-        **_spread(row),
-        "label": row["label"],
-        "verdict": row["verdict"],
+        **_spread(row.spread),
+        "label": row.label,
+        "verdict": row.effect.outcome,
         "control": False,
-        "effect": text.effect(row),
-        "interval": text.interval(row["low"], row["high"]) if row["low"] else "",
-        "p": text.p_value(row["p"]),
+        "effect": row.printed,
+        "interval": text.interval(row.effect.low, row.effect.high) if row.effect.low else "",
+        "p": text.p_value(row.effect.p_report),
         "base": _spread(base) if base else None,
     }
 
@@ -116,21 +123,21 @@ def _control_cells(label: str, row: Spread) -> Cells:
 
 def caption(quantity: Quantity, turned: bool = False) -> str:
     """Return what a reader must know of one quantity's table; ``turned`` has a row for each place."""
-    parts = [f"{quantity['unit']}, {quantity['better']} is better"]
-    if quantity["rows"]:
+    parts = [f"{quantity.unit}, {quantity.better} is better"]
+    if quantity.rows:
         parts.append(_blocks(quantity))
-    if quantity["noise_floor"]:
-        parts.append(f"noise floor (A/A) {text.size(quantity['noise_floor'])}")
-    elif turned and any(row.get("floor") for row in quantity["rows"]):
+    if quantity.noise_floor:
+        parts.append(f"noise floor (A/A) {text.size(quantity.noise_floor)}")
+    elif turned and any(row.floor for row in quantity.rows):
         parts.append("the grey band of a row is its table's noise floor (A/A)")
-    if quantity["smallest"]:
-        parts.append(f"smallest effect that could have shown {text.size(quantity['smallest'])}")
+    if quantity.smallest:
+        parts.append(f"smallest effect that could have shown {text.size(quantity.smallest)}")
     return "; ".join(parts)
 
 
 def _blocks(quantity: Quantity) -> str:
     """Return how many blocks the rows rest on."""
-    counts = sorted({row["n"] for row in quantity["rows"]})
+    counts = sorted({row.effect.n for row in quantity.rows})
     if len(counts) == 1:
         return text.count(counts[0], "block")
     return f"{counts[0]} to {counts[-1]} blocks"
@@ -140,7 +147,7 @@ def at_odds(quantity: Quantity) -> str:
     """Name the rows whose medians say something else than their ratio, and why: they rest on
     different trials.
     """
-    odd = list(filter(None, (_odd(row, quantity["control_row"]) for row in quantity["rows"])))
+    odd = list(filter(None, (_odd(row, quantity.control_row) for row in quantity.rows)))
     if not odd:
         return ""
     rows = text.listed(odd[:MOST_AT_ODDS])
@@ -149,30 +156,30 @@ def at_odds(quantity: Quantity) -> str:
 
 def _odd(row: QuantityRow, control: Spread | None) -> str:
     """Return a row whose medians say something else than its ratio, or nothing."""
-    base = row.get("base") or control
-    low = row["low"]
-    high = row["high"]
-    ratio = row["ratio"]
-    if not base or not base["median"] or not row["median"]:
+    base = row.base or control
+    low = row.effect.low
+    high = row.effect.high
+    ratio = row.effect.ratio
+    if not base or not base.median or not row.spread.median:
         return ""
     if not low or not high or not ratio:
         return ""
-    medians = row["median"] / base["median"]
+    medians = row.spread.median / base.median
     if low <= medians <= high or text.distance(medians / ratio) <= AT_ODDS:
         return ""
-    before = text.number(base["median"])
-    after = text.number(row["median"])
-    return f"{row['label']} ({before} → {after}, ratio {text.ratio(ratio)})"
+    before = text.number(base.median)
+    after = text.number(row.spread.median)
+    return f"{row.label} ({before} → {after}, ratio {text.ratio(ratio)})"
 
 
 def summary(title: str, quantity: Quantity) -> str:
     """Return a figure's text equivalent."""
-    shown = [row for row in quantity["rows"] if row["verdict"] in phrases.SHOWN]
+    shown = [row for row in quantity.rows if row.effect.outcome in phrases.SHOWN]
     lead = "; ".join(
-        f"{row['label']} {text.ratio(row['ratio'])}{phrases.span(row)}" for row in shown[:5]
+        f"{row.label} {text.ratio(row.effect.ratio)}{phrases.span(row.effect)}" for row in shown[:5]
     )
     return (
-        f"{quantity['label']}, ratio to {quantity['control']}, {title}: {lead or 'no difference is shown'}. "
+        f"{quantity.label}, ratio to {quantity.control}, {title}: {lead or 'no difference is shown'}. "
         "The table has all values."
     )
 
@@ -189,21 +196,20 @@ class ToPrint(NamedTuple):
 def decorate(table: ToPrint, number: int) -> PageTable:
     """Return a table with the text that its part of the page needs."""
     quantities: list[PrintedQuantity] = []
-    for place, quantity in enumerate(table.quantities):
-        rows = [cells(row) for row in quantity["rows"]]
-        if quantity["control_row"] and not table.turned:
-            rows.insert(0, _control_cells(quantity["control"], quantity["control_row"]))
+    for index, quantity in enumerate(table.quantities):
+        rows = [cells(row) for row in quantity.rows]
+        if quantity.control_row and not table.turned:
+            rows.insert(0, _control_cells(quantity.control, quantity.control_row))
         quantities.append(
-            {
-                **quantity,
-                "turned": table.turned,
-                "caption": caption(quantity, table.turned),
-                "at_odds": at_odds(quantity),
-                "summary": summary(table.title, quantity),
-                "ident": f"t{number}-{place}",
-                "table_rows": rows,
-                "drawing": None,
-            }
+            PrintedQuantity(
+                **vars(quantity),
+                turned=table.turned,
+                caption=caption(quantity, table.turned),
+                at_odds=at_odds(quantity),
+                summary=summary(table.title, quantity),
+                ident=f"t{number}-{index}",
+                table_rows=rows,
+            )
         )
     notes = [text.sentence(note) for note in table.notes]
     return PageTable(f"t{number}", table.title, notes, quantities)
@@ -213,39 +219,40 @@ def pivot(tables: Sequence[NamedTable]) -> ToPrint:
     """Return the tables turned: one table, a quantity each, and a row for each path, MTU and
     workload.
     """
-    turned: dict[str, Quantity] = {}
+    by_name: dict[str, list[PlacedQuantity]] = {}
     for table in tables:
-        for quantity in table["quantities"]:
-            empty: Quantity = {
-                **quantity,
-                "rows": [],
-                "blocks": 0,
-                "noise_floor": None,  # each row has its own
-                "smallest": None,
-            }
-            held = turned.setdefault(quantity["name"], empty)
-            held["blocks"] = max(held["blocks"], quantity["blocks"])
-            held["rows"] += _turned_rows(table, quantity)
-            smallest = filter(None, (held["smallest"], quantity["smallest"]))
-            held["smallest"] = max(smallest, default=None)
-    rows = chain.from_iterable(quantity["rows"] for quantity in turned.values())
-    profiles = dict.fromkeys(row["profile"] for row in rows)
-    control = tables[0]["quantities"][0]["control"]
-    quantities = sorted(turned.values(), key=lambda quantity: quantity["group"] != "main")
+        for quantity in table.quantities:
+            by_name.setdefault(quantity.name, []).append(PlacedQuantity(table, quantity))
+    turned = [_turned_quantity(found) for found in by_name.values()]
+    rows = chain.from_iterable(quantity.rows for quantity in turned)
+    profiles = dict.fromkeys(row.profile for row in rows)
+    control = tables[0].quantities[0].control
+    turned.sort(key=lambda quantity: quantity.group != "main")
     title = f"{text.listed(profiles)} against {control}"
-    return ToPrint(title, _turned_notes(tables), quantities, turned=True)
+    return ToPrint(title, _turned_notes(tables), turned, turned=True)
+
+
+def _turned_quantity(found: Sequence[PlacedQuantity]) -> Quantity:
+    """Return one quantity of several tables; each row has the noise floor of its table."""
+    smallest = [quantity.smallest for _table, quantity in found]
+    return replace(
+        found[0].quantity,
+        rows=list(chain.from_iterable(_turned_rows(*one) for one in found)),
+        blocks=max(quantity.blocks for _table, quantity in found),
+        noise_floor=None,
+        smallest=max(filter(None, smallest), default=None),
+    )
 
 
 def _turned_rows(table: NamedTable, quantity: Quantity) -> list[QuantityRow]:
     """Return the rows of one place, named by it, with its control and its noise floor."""
     rows: list[QuantityRow] = []
-    for row in quantity["rows"]:
-        label = table["short"]
-        if len(quantity["rows"]) > 1:
-            label = f"{label}: {row['label']}"
-        base = quantity["control_row"]
-        floor = quantity["noise_floor"]
-        rows.append({**row, "label": label, "base": base, "floor": floor})
+    for row in quantity.rows:
+        label = table.short
+        if len(quantity.rows) > 1:
+            label = f"{label}: {row.label}"
+        base = quantity.control_row
+        rows.append(replace(row, label=label, base=base, floor=quantity.noise_floor))
     return rows
 
 
@@ -253,22 +260,19 @@ def _turned_notes(tables: Sequence[NamedTable]) -> list[str]:
     """Return what is said of the tables, each note once, with the places that it is of."""
     said: dict[str, list[str]] = {}
     for table in tables:
-        for note in table["notes"]:
-            said.setdefault(note, []).append(table["short"])
+        for note in table.notes:
+            said.setdefault(note, []).append(table.short)
     return [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in said.items()]
 
 
 def blocks(tables: Sequence[NamedTable]) -> list[PageTable]:
     """Return the tables as the page shows them, ready to print."""
-    tables = [table for table in tables if table["quantities"]]
-    quantities = chain.from_iterable(table["quantities"] for table in tables)
-    most = max((len(quantity["rows"]) for quantity in quantities), default=0)
+    tables = [table for table in tables if table.quantities]
+    quantities = chain.from_iterable(table.quantities for table in tables)
+    most = max((len(quantity.rows) for quantity in quantities), default=0)
     if len(tables) > 1 and 0 < most <= FEW_PROFILES:
         return [decorate(pivot(tables), 1)]
-    shown = [
-        ToPrint(table["title"], table["notes"], table["quantities"], turned=False)
-        for table in tables
-    ]
+    shown = [ToPrint(table.title, table.notes, table.quantities, turned=False) for table in tables]
     return [decorate(table, number) for number, table in enumerate(shown, 1)]
 
 
@@ -276,7 +280,7 @@ def visited(tables: Sequence[NamedTable]) -> list[PlainTable]:
     """Return what each set of a search measured, a table for each named table that has a set to
     compare.
     """
-    return [_visited(table) for table in tables if any(table["medians"].values())]
+    return [_visited(table) for table in tables if any(table.medians.values())]
 
 
 def _visited(table: NamedTable) -> PlainTable:
@@ -285,16 +289,16 @@ def _visited(table: NamedTable) -> PlainTable:
     """
     head = ["Set"]
     found = []
-    for quantity in table["quantities"]:
-        medians = table["medians"].get(quantity["name"])
+    for quantity in table.quantities:
+        medians = table.medians.get(quantity.name)
         if medians:
-            head.append(f"{quantity['label']}, {quantity['unit']}")
+            head.append(f"{quantity.label}, {quantity.unit}")
             found.append(medians)
     rows: list[PlainRow] = []
     for name in found[0]:
         rows.append({"cells": [name, *(text.number(medians.get(name)) for medians in found)]})
     return {
-        "title": f"What each set measured, {table['title']}",
+        "title": f"What each set measured, {table.title}",
         "head": head,
         "text": head[:1],
         "rows": rows,
@@ -306,40 +310,33 @@ def _visited(table: NamedTable) -> PlainTable:
     }
 
 
-class QuantityPlace(NamedTuple):
-    """A table, and a quantity of it."""
-
-    table: NamedTable
-    quantity: Quantity
-
-
 def matrices(tables: Sequence[NamedTable]) -> list[Matrix]:
     """Return the overview, profiles by tables: the main quantity, then service demand at each end."""
-    groups: dict[str, list[QuantityPlace]] = {}
+    groups: dict[str, list[PlacedQuantity]] = {}
     for table in tables:
-        for quantity in table["quantities"]:
-            if quantity["group"] not in ("profiles", "interactions"):
-                groups.setdefault(quantity["group"], []).append(QuantityPlace(table, quantity))
+        for quantity in table.quantities:
+            if quantity.group not in ("profiles", "interactions"):
+                groups.setdefault(quantity.group, []).append(PlacedQuantity(table, quantity))
     return [_matrix(found) for found in groups.values() if _fits(found)]
 
 
-def _fits(found: list[QuantityPlace]) -> bool:
-    rows = max(len(place.quantity["rows"]) for place in found)
+def _fits(found: list[PlacedQuantity]) -> bool:
+    rows = max(len(place.quantity.rows) for place in found)
     return len(found) > 1 and rows > FEW_PROFILES and min(rows, len(found)) <= MATRIX_COLUMNS
 
 
 def _by_profile(quantity: Quantity) -> ByProfile:
-    return {row["profile"]: row for row in quantity["rows"]}
+    return {row.profile: row for row in quantity.rows}
 
 
 def _all_same(by_profile: list[ByProfile], profile: str) -> bool:
-    return all(profile in rows and rows[profile]["verdict"] == "same" for rows in by_profile)
+    return all(profile in rows and rows[profile].effect.outcome == "same" for rows in by_profile)
 
 
 def _matrix_cell(row: QuantityRow | None) -> MatrixCell:
-    if row is None or row["ratio"] is None:
+    if row is None or row.effect.ratio is None:
         return MatrixCell("unknown", text.NONE)
-    return MatrixCell(row["verdict"], text.effect(row))
+    return MatrixCell(row.effect.outcome, row.printed)
 
 
 def _matrix_row(by_profile: list[ByProfile], profile: str) -> MatrixRow:
@@ -352,15 +349,15 @@ def _flat(profiles: list[str], by_profile: list[ByProfile]) -> list[str]:
     return flat if len(profiles) > LONG or len(flat) == len(profiles) else []
 
 
-def _matrix(found: list[QuantityPlace]) -> Matrix:
+def _matrix(found: list[PlacedQuantity]) -> Matrix:
     by_profile = [_by_profile(place.quantity) for place in found]
     profiles = list(dict.fromkeys(chain.from_iterable(by_profile)))
     flat = _flat(profiles, by_profile)
     rows = [_matrix_row(by_profile, profile) for profile in profiles if profile not in flat]
     first = found[0]
     matrix = Matrix(
-        title=text.listed(dict.fromkeys(place.quantity["label"] for place in found)),
-        caption=f"Ratio to {first.quantity['control']}; {first.quantity['better']} is better. ~: no difference that "
+        title=text.listed(dict.fromkeys(place.quantity.label for place in found)),
+        caption=f"Ratio to {first.quantity.control}; {first.quantity.better} is better. ~: no difference that "
         "matters. ?: not known.",
         flat=f"No difference that matters in any column: {text.listed(flat)}." if flat else "",
         head=_matrix_head(found),
@@ -370,18 +367,18 @@ def _matrix(found: list[QuantityPlace]) -> Matrix:
         return _turned(matrix, found)
     if matrix.head[-1].label != "workload":
         # The caption has a workload that all columns share.
-        return matrix._replace(caption=f"{first.table['workload']}. {matrix.caption}")
+        return matrix._replace(caption=f"{first.table.workload}. {matrix.caption}")
     return matrix
 
 
-def _matrix_head(found: list[QuantityPlace]) -> list[MatrixHead]:
+def _matrix_head(found: list[PlacedQuantity]) -> list[MatrixHead]:
     """Return a row of the head for each part of the places that differs."""
     tables = [place.table for place in found]
     parts = {
-        "pair": [str(table["pair"]) for table in tables],
-        "path": [table["path"] for table in tables],
-        "MTU": [str(table["mtu"]) for table in tables],
-        "workload": [table["workload"] for table in tables],
+        "pair": [str(table.pair) for table in tables],
+        "path": [table.path for table in tables],
+        "MTU": [str(table.mtu) for table in tables],
+        "workload": [table.workload for table in tables],
     }
     return [
         MatrixHead(label, _spans(words)) for label, words in parts.items() if len(set(words)) > 1
@@ -399,9 +396,9 @@ def _spans(words: Iterable[str]) -> list[Span]:
     return found
 
 
-def _turned(matrix: Matrix, found: list[QuantityPlace]) -> Matrix:
+def _turned(matrix: Matrix, found: list[PlacedQuantity]) -> Matrix:
     """Return a matrix with a row for each place, and a column for each profile."""
     profiles = [Span(row.label, 1) for row in matrix.rows]
     columns = zip(*(row.cells for row in matrix.rows))
-    rows = [MatrixRow(place.table["short"], list(own)) for place, own in zip(found, columns)]
+    rows = [MatrixRow(place.table.short, list(own)) for place, own in zip(found, columns)]
     return matrix._replace(head=[MatrixHead("Where", profiles)], rows=rows)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Any
 
 from .libraries import np, special
 from .rules import FEWEST_BLOCKS, MATTERS
@@ -22,7 +23,8 @@ MOST_BLOCKS = 200  # beyond them nobody measures: the difference is then not wor
 SETTLES = 1.3
 
 
-class Needs(TypedDict):
+@dataclass(frozen=True, kw_only=True)
+class Needs:
     """What would settle an unknown comparison: more ``blocks`` and about how many ``seconds``;
     None: not known.
     """
@@ -104,13 +106,13 @@ def needs(blocks: float, block_seconds: float | None) -> Needs:
     them.
     """
     if not np.isfinite(blocks):
-        return {"blocks": None, "seconds": None, "text": f"more than {MOST_BLOCKS} blocks"}
+        return Needs(blocks=None, seconds=None, text=f"more than {MOST_BLOCKS} blocks")
     words = "1 more block" if blocks == 1 else f"{blocks:.0f} more blocks"
-    return {
-        "blocks": int(blocks),
-        "seconds": None if block_seconds is None else round(blocks * block_seconds, 1),
-        "text": words,
-    }
+    return Needs(
+        blocks=int(blocks),
+        seconds=None if block_seconds is None else round(blocks * block_seconds, 1),
+        text=words,
+    )
 
 
 def all_needs(

@@ -49,7 +49,7 @@ PLACE = (
 
 
 PERCENTILES = ("p50", "p90", "p99", "p999")
-Table = tuple[str, int, "str | None"]  # path, MTU, name of the workload
+Table = tuple[str, "int | None", "str | None"]  # path, MTU, name of the workload
 Key = tuple[Table, str, str]  # table, profile, end
 
 

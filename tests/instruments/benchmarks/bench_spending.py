@@ -141,12 +141,12 @@ def said_of(plan, trials, blocks):
     visits = [visit for visit in plan["visits"] if visit["block"] <= blocks]
     analysis = analyse({**plan, "blocks": blocks, "visits": visits}, trials)
     return {
-        Shown(f"{table['id']} {metric['metric']}", row["state"])
-        for table in analysis["tables"]
-        for metric in table["metrics"]
-        if metric["metric"] in MAIN
-        for row in metric["rows"]
-        if row["significant"]
+        Shown(f"{table.id} {metric.metric}", row.state)
+        for table in analysis.tables
+        for metric in table.comparisons
+        if metric.metric in MAIN
+        for row in metric.rows
+        if row.significant
     }
 
 

@@ -89,13 +89,13 @@ def campaign(fault: str, name: str = "ol-fault", tunnel: bool = False, **asked: 
                 where = (cell["path"], visit["mtu"], visit["profile"])
                 seen.see(where, None, _check(nodes, seconds, address))
     (row,) = integrity.verdicts(plan, seen)
-    found = cure.cure_of(plan, seen)
+    found = cure.cure_of(plan, seen, {(row.path, row.mtu): row.blames})
     return Found(
-        row["verdict"],
-        [blame["settings"] for blame in row["blames"]],
+        row.verdict,
+        [blame.settings for blame in row.blames],
         found.off if found else [],
-        row["troubled"],
-        row["trials"],
+        row.troubled,
+        row.trials,
         time.monotonic() - began,
     )
 

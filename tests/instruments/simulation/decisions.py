@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import contrasts
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import table_id
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube, split
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.judge import judge, recommend
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.nominate import nominees_of
@@ -105,7 +104,7 @@ def campaign(plan, noise, truth, generator, stalls=None):
         cube.confirmation = Cube(split(plan)[1], plan["blocks"])
         _fill(cube.confirmation, noise, truth, stalls, generator)
     judged, _family = judge(cube)
-    wanted = recommend(judged, (), table_id)
+    wanted = recommend(judged, ())
     false, hits = _claims(judged, truth)
     return Outcome(plan, wanted, judged, false, hits)
 
@@ -171,29 +170,26 @@ def wrong(outcome, truth, stalls=None):
     """
     wanted = outcome.recommendation
     plan = outcome.plan
-    if not wanted["name"]:
+    if not wanted.name:
         return None
     matters = np.log(1.03)
     control = plan["profiles"][plan["control"]]["levels"]
-    tables = [table_id(table) for table in outcome.judged[0].cube.tables]
-    unknown = {row["table"] for row in wanted["costs_unknown_in"]}
+    tables = [table.id for table in outcome.judged[0].cube.tables]
+    unknown = {row.table for row in wanted.costs_unknown_in}
     for number, name in enumerate(tables):
-        if (
-            truth(wanted["levels"], number) - truth(control, number) < -matters
-            and name not in unknown
-        ):
+        if truth(wanted.levels, number) - truth(control, number) < -matters and name not in unknown:
             return "costs"
-    own = score(truth, wanted["levels"], control, len(tables))
+    own = score(truth, wanted.levels, control, len(tables))
     visited = [
         profile["levels"]
         for name, profile in plan["profiles"].items()
         if not (stalls or {}).get(name)
     ]
-    if wanted["best"] and any(
+    if wanted.best and any(
         score(truth, levels, control, len(tables)) > own + matters for levels in visited
     ):
         return "not the best"
-    return "stalls" if (stalls or {}).get(wanted["name"]) else None
+    return "stalls" if (stalls or {}).get(wanted.name) else None
 
 
 def null(_levels, _table):

@@ -61,7 +61,7 @@ class Chain(curing.Machine):
         by_hop = {
             (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
         }
-        (setting,), side, devices = truth
+        (setting,), side, devices = truth.settings, truth.side, truth.devices
         reached = chains.ON_THE_WAY_OUT[: chains.ON_THE_WAY_OUT.index(devices) + 1]
         met = reached if setting in OUT else (devices,)
         acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)

@@ -16,7 +16,6 @@ from collections import Counter
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import table_id
 from ansible_collections.offload.lab.plugins.plugin_utils._report import gains as gains_of
 from ansible_collections.offload.lab.tests.instruments.simulation import decisions
 
@@ -28,25 +27,26 @@ BLOCKS = 9
 
 def holds(estimate, truth):
     """Return whether an interval of ratios holds a logarithm."""
-    return bool(np.log(estimate["low"]) <= truth <= np.log(estimate["high"]))
+    return bool(np.log(estimate.low) <= truth <= np.log(estimate.high))
 
 
 def _one(outcome, ratios, found):
     """Count what one campaign says: of its score, its rows, and the numbers of the answer."""
     wanted = outcome.recommendation
-    if not wanted["score"]:
+    if not wanted.score:
         return
-    names = [table_id(table) for table in outcome.judged[0].cube.tables]
+    names = [table.id for table in outcome.judged[0].cube.tables]
     gains = dict(zip(names, np.log(ratios)))
-    score = holds(wanted["score"], 0.75 * np.mean([*gains.values()]))
+    score = holds(wanted.score, 0.75 * np.mean([*gains.values()]))
     found["recommended"] += 1
     found["score"] += score
-    for row in wanted["by"]:
-        share = 1.0 if row["metric"] == "throughput" else -0.5
-        row["held"] = holds(row, share * gains[row["table"]])
+    shown = []
+    for row in wanted.by:
+        share = 1.0 if row.metric == "throughput" else -0.5
+        held = holds(row, share * gains[row.table])
         found["rows"] += 1
-        found["rows held"] += row["held"]
-    shown = [row["held"] for row in wanted["by"] if gains_of.is_named(row)]
+        found["rows held"] += held
+        shown += [held] if gains_of.is_named(row) else []
     found["named"] += bool(shown)
     found["answer"] += np.mean(shown) if shown else score
 

@@ -223,8 +223,8 @@ def answered(plan, machine):
     """
     whole, record, decided = confirmed(plan, machine)
     judged, _family = judge(collect(whole, record))
-    recommended = recommend(judged, {}, lambda table: table["path"])
-    return recommended["levels"] if recommended["name"] else None, decided, len(whole["visits"])
+    recommended = recommend(judged, {})
+    return recommended.levels if recommended.name else None, decided, len(whole["visits"])
 
 
 def campaign(seed, kind, pairs, noise, trials=8):

@@ -32,8 +32,8 @@ def tool(name):
     return module
 
 
-reference, figure, pages, pictures = (
-    tool(name) for name in ("reference", "figure", "pages", "pictures")
+reference, figure, pages, pictures, result = (
+    tool(name) for name in ("reference", "figure", "pages", "pictures", "result")
 )
 TEXTS = {name: (CHECKOUT / name).read_text() for name in pages.page_names()}
 CODE = re.compile(
@@ -78,6 +78,11 @@ def test_every_variable_of_every_role_is_in_the_reference():
         }
     assert len(wanted) > 60
     assert sorted(name for name in wanted if f"| `{name}` |" not in page) == []
+
+
+def test_the_schema_of_the_analysis_follows_from_its_types():
+    """Where this fails: python tools/docs/result.py."""
+    assert result.SCHEMA.read_text() == result.schema()
 
 
 def test_every_factor_is_in_the_reference():

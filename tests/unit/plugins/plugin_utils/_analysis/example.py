@@ -7,7 +7,6 @@ checked.
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 
@@ -17,6 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     validate,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.tests.support import as_file
 
 BASE = {
     "TCP_STREAM": 4000.0,
@@ -107,6 +107,6 @@ def metric(analysis, name="throughput", table=0):
 
 
 def checked(*arguments, **options):
-    found = analyse(*arguments, **options)
-    validate(json.loads(json.dumps(found, allow_nan=False)), "analysis", "analysis")
+    found = as_file(analyse(*arguments, **options))
+    validate(found, "analysis", "analysis")
     return found

@@ -16,9 +16,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._request.as_found import with_as_found
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
+from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 
 ASKED = {
     "name": "site",
@@ -88,7 +88,7 @@ def checks(made, broken_by, as_found):
 
 def said(made, broken_by, as_found):
     """Return the line of the path."""
-    [line] = broken.lines(made, checks_of(checks(made, broken_by, as_found)))
+    [line] = payload_sentences(made, checks_of(checks(made, broken_by, as_found)))
     return line["text"]
 
 

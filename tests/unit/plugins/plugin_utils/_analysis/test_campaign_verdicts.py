@@ -11,6 +11,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis.campaign_ver
     unsupported_profiles,
     verdicts_of,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis
+from ansible_collections.offload.lab.tests.unit.builders import made
 
 FEATURE = {"active": True, "fixed": False, "requested": None}
 LISTED = {
@@ -87,7 +89,7 @@ TRIALS = [
 
 
 def rows(found):
-    return {(row["factor"], row["end"]): row["verdict"] for row in found}
+    return {(row.factor, row.end): row.verdict for row in found}
 
 
 def test_profiles_that_differ_in_one_factor_are_compared():
@@ -107,7 +109,7 @@ def test_verdicts_of_a_campaign():
         ("gro", "client"): "no_op",
         ("gro", "server"): "applied",
     }
-    assert found[0]["others"] == ["tx-udp-segmentation"]
+    assert found[0].others == ["tx-udp-segmentation"]
 
 
 def test_side_effects_belong_to_no_factor_when_all_change_at_once():
@@ -117,7 +119,7 @@ def test_side_effects_belong_to_no_factor_when_all_change_at_once():
     ]
     found = verdicts_of(plan(all_on=("on", "on"), all_off=("off", "off")), trials, MANIFEST)
     assert rows(found)["tso", "client"] == "applied"
-    assert all(row["confounded"] for row in found)
+    assert all(row.confounded for row in found)
 
 
 def test_the_device_of_a_guest_is_a_tenants_and_its_nodes_are_the_nodes():
@@ -186,8 +188,8 @@ def test_what_no_packet_proves_is_refused_or_read_back(refused, missed, verdict,
         "profiles": {"a": {"levels": {"ring": "256"}}, "b": {"levels": {"ring": "4096"}}},
     }
     (row,) = verdicts_of(asked, [visit(1, "a"), visit(2, "b", refused, missed)], MANIFEST)
-    assert (row["verdict"], row["reason"], row["proof"]) == (verdict, reason, "read_back")
-    assert (row["factor"], row["end"], row["node"], row["device"]) == (
+    assert (row.verdict, row.reason, row.proof) == (verdict, reason, "read_back")
+    assert (row.factor, row.end, row.node, row.device) == (
         "ring",
         "server",
         "node2",
@@ -205,9 +207,11 @@ def test_profiles_that_no_device_takes():
             "both": {"a": "on", "b": "on"},
         },
     }
-    assert unsupported_profiles(dict(analysis, verdicts=[row])) == {"a": "fixed"}
-    assert unsupported_profiles(
-        dict(analysis, verdicts=[row, dict(row, factor="b", reason="no")])
-    ) == {"a": "fixed", "both": "fixed; no"}
-    assert unsupported_profiles(dict(analysis, verdicts=[row, dict(row, verdict="applied")])) == {}
-    assert unsupported_profiles(dict(analysis, verdicts=[])) == {}
+
+    def refused(*verdicts):
+        return unsupported_profiles(made(Analysis, **analysis, verdicts=list(verdicts)))
+
+    assert refused(row) == {"a": "fixed"}
+    assert refused(row, dict(row, factor="b", reason="no")) == {"a": "fixed", "both": "fixed; no"}
+    assert refused(row, dict(row, verdict="applied")) == {}
+    assert refused() == {}

@@ -83,15 +83,15 @@ def test_settings_that_do_not_add_up_are_not_recommended_together():
     truth, _stalls = decisions.TRAPS["together 8 % worse than tso alone"]
     for design in ("one_at_a_time", "full_factorial"):
         wanted = [outcome.recommendation for outcome in run(design, truth, 3)]
-        assert {found["name"] for found in wanted} == {"tso=on"}
-        assert {found["confirmed_by"] for found in wanted} == {"confirmation"}
+        assert {found.name for found in wanted} == {"tso=on"}
+        assert {found.confirmed_by for found in wanted} == {"confirmation"}
 
 
 def test_a_factorial_recommends_what_helps_only_together():
     truth, _stalls = decisions.TRAPS["each alone -6 %, together +20 %"]
     wanted = [outcome.recommendation for outcome in run("full_factorial", truth, 3)]
-    assert {found["name"] for found in wanted} == {"tso=on,gso=on"} and all(
-        found["confirmed"] for found in wanted
+    assert {found.name for found in wanted} == {"tso=on,gso=on"} and all(
+        found.confirmed for found in wanted
     )
 
 
@@ -108,7 +108,7 @@ def test_a_main_effect_is_tested_in_its_own_scatter():
 def test_without_a_confirmation_nothing_is_called_confirmed():
     truth = decisions.pair(1.3, 1.0, 1.3)
     wanted = [outcome.recommendation for outcome in run("one_at_a_time", truth, 3, confirm=0)]
-    assert {(found["name"], found["confirmed"], found["confirmed_by"]) for found in wanted} == {
+    assert {(found.name, found.confirmed, found.confirmed_by) for found in wanted} == {
         ("tso=on", False, None)
     }
 
@@ -116,59 +116,59 @@ def test_without_a_confirmation_nothing_is_called_confirmed():
 def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is():
     """Six blocks of a confirmation alone show +5 % in a third of campaigns."""
     outcomes = run("one_at_a_time", decisions.pair(1.05, 1.0, 1.05), 12)
-    shown = [outcome for outcome in outcomes if outcome.recommendation["name"] == "tso=on"]
+    shown = [outcome for outcome in outcomes if outcome.recommendation.name == "tso=on"]
     assert len(shown) >= 9
     for outcome in shown:
         plan, fresh = outcome.judged
-        row = outcome.recommendation["by"][0]
+        row = outcome.recommendation.by[0]
         own = [part.metrics[0].found["rows"]["mean"][0] for part in (plan, fresh)]
         place = [part.part.place("tso=on") for part in (plan, fresh)]
-        assert row["planned"] == pytest.approx(np.exp(own[0][place[0]]), rel=1e-5)
-        assert row["ratio"] == pytest.approx(np.exp(own[1][place[1]]), rel=1e-5)
-        assert row["n"] == fresh.cube.blocks
+        assert row.planned == pytest.approx(np.exp(own[0][place[0]]), rel=1e-5)
+        assert row.ratio == pytest.approx(np.exp(own[1][place[1]]), rel=1e-5)
+        assert row.n == fresh.cube.blocks
 
 
 def test_what_the_plan_shows_and_the_confirmation_does_not_find_is_not_recommended():
     (outcome,) = run("one_at_a_time", decisions.pair(1.05, 1.0, 1.05), 1)
     plan, fresh = outcome.judged
-    assert outcome.recommendation["name"] == "tso=on"
+    assert outcome.recommendation.name == "tso=on"
     fresh.part.scores[fresh.part.place("tso=on")] -= 0.2
-    told = judge.recommend(outcome.judged, (), lambda table: table["path"])
-    assert told["name"] is None
+    told = judge.recommend(outcome.judged, ())
+    assert told.name is None
 
 
 def test_one_candidate_is_confirmed_by_the_plan():
     (outcome,) = run("on_off", decisions.pair(1.0, 1.0, 1.5), 1)
     wanted = outcome.recommendation
-    assert len(outcome.judged) == 1 and wanted["confirmed_by"] == "plan" and wanted["best"]
-    assert wanted["changes"] == {"tso": "on", "gso": "on"} and wanted["not_told_apart"] == []
-    assert {row["state"] for row in wanted["by"]} == {"better"} and wanted["costs_unknown_in"] == []
+    assert len(outcome.judged) == 1 and wanted.confirmed_by == "plan" and wanted.best
+    assert wanted.changes == {"tso": "on", "gso": "on"} and wanted.not_told_apart == []
+    assert {row.state for row in wanted.by} == {"better"} and wanted.costs_unknown_in == []
 
 
 def _ends(found):
-    return np.log([found["low"], found["high"]])
+    return np.log([found.low, found.high])
 
 
 def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_effect():
     outcomes = run("on_off", decisions.pair(1.0, 1.0, 1.06), 12)
-    recommended = [outcome for outcome in outcomes if outcome.recommendation["name"]]
+    recommended = [outcome for outcome in outcomes if outcome.recommendation.name]
     assert len(recommended) > 8
     for outcome in recommended:
         wanted = outcome.recommendation
         part = outcome.judged[0].part
-        _mean, low, high = part.interval(wanted["name"])
-        own_low, own_high = _ends(wanted["score"])
+        _mean, low, high = part.interval(wanted.name)
+        own_low, own_high = _ends(wanted.score)
         assert 0 <= own_low < low and own_high == pytest.approx(high, abs=1e-5)
-        for row, piece in zip(wanted["by"], part.pieces):
+        for row, piece in zip(wanted.by, part.pieces):
             found = piece.metric.found["rows"]
             usual = [found[end][piece.table, 0] for end in ("low", "high")]
             outer, other = ("low", "high") if piece.sign > 0 else ("high", "low")
             near, far = usual if piece.sign > 0 else usual[::-1]
-            assert np.log(row[other]) == pytest.approx(far, abs=1e-5)
-            if row["state"] == "better":
-                assert 0 <= piece.sign * np.log(row[outer]) < piece.sign * near
+            assert np.log(getattr(row, other)) == pytest.approx(far, abs=1e-5)
+            if row.state == "better":
+                assert 0 <= piece.sign * np.log(getattr(row, outer)) < piece.sign * near
             else:
-                assert np.log(row[outer]) == pytest.approx(near, abs=1e-5)
+                assert np.log(getattr(row, outer)) == pytest.approx(near, abs=1e-5)
 
 
 @pytest.mark.slow
@@ -184,12 +184,12 @@ def test_intervals_of_what_on_off_recommends_hold_after_it_was_picked(noise):
 def test_what_is_not_known_of_a_table_is_said():
     truth = decisions.pair(1.0, 1.0, 1.5)
     (outcome,) = run("on_off", lambda levels, table: truth(levels, table) if table < 2 else 0.0, 1)
-    unknown = outcome.recommendation["costs_unknown_in"]
-    assert {row["table"] for row in unknown} == {"tenant_vxlan/9000/tcp_stream"}
-    assert {row["state"] for row in unknown} == {"unknown"}
+    unknown = outcome.recommendation.costs_unknown_in
+    assert {row.table for row in unknown} == {"tenant_vxlan/9000/tcp_stream"}
+    assert {row.state for row in unknown} == {"unknown"}
     # The table of the other path has no difference that matters in throughput.
-    rows = outcome.recommendation["by"]
-    assert "same" in {row["state"] for row in rows if row["table"] == "tenant/9000/tcp_stream"}
+    rows = outcome.recommendation.by
+    assert "same" in {row.state for row in rows if row.table == "tenant/9000/tcp_stream"}
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
-from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
+from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._report.test_broken import (
     found,
 )
@@ -108,6 +108,6 @@ def test_the_verdict_names_the_hop(seen, said):
             else found()
         )
         checks.see(("physical", 1500, visit["profile"]), None, checked)
-    [line] = broken.lines(plan, checks)
+    [line] = payload_sentences(plan, checks)
     assert f": {said} in " in line["text"]
     assert "The hop: tx at the tunnel of the client." in line["text"]

@@ -8,9 +8,9 @@ import random
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import integrity
-from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
+from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 
 FACTORS = {"tx": [], "tso": ["tx"], "gro": []}
 
@@ -76,21 +76,21 @@ def but(*names):
 )
 def test_verdicts(troubled, verdict, blamed, off):
     (row,) = integrity.verdicts(plan(), checks(**troubled))
-    assert row["verdict"] == verdict
-    assert [one["settings"] for one in row["blames"]] == blamed
-    assert row["off"] == off
+    assert row.verdict == verdict
+    assert [one.settings for one in row.blames] == blamed
+    assert row.off == off
 
 
 def test_where_all_off_was_not_visited_it_is_not_known_whether_an_offload_does_it():
     found = checks(**ALWAYS)
     del found.planned["physical", 9000, "all_off"]
     (row,) = integrity.verdicts(plan(), found)
-    assert row["verdict"] == "broken everywhere"
-    assert "All off was not among them" in broken.lines(plan(), found)[0]["text"]
+    assert row.verdict == "broken everywhere"
+    assert "All off was not among them" in payload_sentences(plan(), found)[0]["text"]
 
 
 def test_the_sentence_names_what_to_switch_off():
-    (one,) = broken.lines(plan(), checks(all_on=12, gro_off=11))
+    (one,) = payload_sentences(plan(), checks(all_on=12, gro_off=11))
     assert one["verdict"] == "worse"
     assert one["text"] == (
         "Broken over physical at MTU 9000: the payload arrived wrong in 23 of 24 trials with "
@@ -100,7 +100,7 @@ def test_the_sentence_names_what_to_switch_off():
 
 
 def test_a_clean_verdict_states_its_bounds():
-    (one,) = broken.lines(plan(), checks())
+    (one,) = payload_sentences(plan(), checks())
     # 2,000 messages of 24 trials with TSO: 1 - (0.05 / 6) ** (1 / 2000) is 1 in 418.
     assert one["text"] == (
         "Clean over physical at MTU 9000: all 5,000 messages of 60 trials arrived as sent. With "
@@ -112,7 +112,7 @@ def test_a_clean_verdict_states_its_bounds():
 def test_datagrams_that_busy_cpus_lost_are_counted_in_a_clean_verdict():
     found = checks()
     found.planned["physical", 9000, "all_on"] = tally(12, 0, missing=2)
-    (one,) = broken.lines(plan(), found)
+    (one,) = payload_sentences(plan(), found)
     assert "4,998 of 5,000 messages of 60 trials arrived as sent, and 2 were lost" in one["text"]
     assert "fewer than 1 in 231 messages" in one["text"]
 
@@ -133,7 +133,7 @@ def test_bounds_hold_in_95_of_100_campaigns():
             lost = sum(chance.random() < rate for _message in range(200))
             found.planned["physical", 9000, name] = tally(2, 0, sent=200, missing=lost)
         (row,) = integrity.verdicts(plan(), found)
-        wrong += any(bound["messages"] < rate for bound in row["bounds"])
+        wrong += any(bound.messages < rate for bound in row.bounds)
     assert wrong <= 20
 
 
@@ -145,7 +145,7 @@ def test_the_same_trouble_everywhere_blames_a_setting_seldom():
         rate = chance.choice([0.05, 0.2, 0.5, 0.8])
         troubled = {name: sum(chance.random() < rate for _one in range(12)) for name in ALWAYS}
         (row,) = integrity.verdicts(plan(), checks(**troubled))
-        claimed += row["verdict"] == "broken"
+        claimed += row.verdict == "broken"
     assert claimed <= 20
 
 
@@ -161,8 +161,8 @@ def lossy(**troubled):
 @pytest.mark.parametrize("troubled", [{"all_on": 1}, ALWAYS])
 def test_a_queue_that_overflows_breaks_nothing(troubled):
     (row,) = integrity.verdicts(plan(), lossy(**troubled))
-    assert (row["verdict"], row["off"]) == ("lossy", [])
-    (one,) = broken.lines(plan(), lossy(**troubled))
+    assert (row.verdict, row.off) == ("lossy", [])
+    (one,) = payload_sentences(plan(), lossy(**troubled))
     assert one["text"].startswith(
         "Packets are lost over physical at MTU 9000: segments were lost and sent again in "
         f"{sum(troubled.values())} of 60 trials, and no setting was shown to do it."
@@ -175,16 +175,16 @@ def test_what_a_network_does_by_itself_is_a_settings_fault_where_it_goes_with_it
     for name in ("all_on", "gro=off"):
         found.planned["physical", 9000, name]["lesser"] = {sign: 8}
     (row,) = integrity.verdicts(plan(), found)
-    assert (row["verdict"], row["off"], row["blames"][0]["kind"]) == ("broken", ["tso"], sign)
+    assert (row.verdict, row.off, row.blames[0].kind) == ("broken", ["tso"], sign)
     for tally in found.planned.values():
         tally["lesser"] = {sign: 3}  # as on busy CPUs
     (row,) = integrity.verdicts(plan(), found)
-    assert row["verdict"] == "clean"
+    assert row.verdict == "clean"
 
 
 def test_segments_that_are_lost_with_a_setting_only_are_its_fault():
     (row,) = integrity.verdicts(plan(), lossy(all_on=12, gro_off=12))
-    assert (row["verdict"], row["off"]) == ("broken", ["tso"])
+    assert (row.verdict, row.off) == ("broken", ["tso"])
 
 
 @pytest.mark.slow

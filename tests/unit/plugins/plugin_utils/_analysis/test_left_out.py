@@ -8,6 +8,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import DeviceVerdict
+from ansible_collections.offload.lab.tests.support import as_file
+from ansible_collections.offload.lab.tests.unit.builders import made
 from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._analysis.example import (
     boost,
     checked,
@@ -47,7 +50,7 @@ def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
         "excluded_by": {"mss": 1, "steal": 1},
         "failures": [{"id": rows[1]["id"], "error": "no route"}],
     }
-    assert analyse(made, rows, include_marked=True)["trials"]["excluded"] == 0
+    assert analyse(made, rows, include_marked=True).trials.excluded == 0
     assert found["warnings"][3] == "1 marked trial is left out (mss 1, steal 1)"
 
 
@@ -98,22 +101,24 @@ def test_no_trials_at_all():
 
 
 def test_what_could_not_act_is_not_recommended():
-    made = plan(design="one_at_a_time", factors=["a", "b"])
+    asked = plan(design="one_at_a_time", factors=["a", "b"])
     rows = [
-        {"factor": "a", "verdict": verdict, "reason": "r", "end": end}
+        made(DeviceVerdict, factor="a", verdict=verdict, reason="r", end=end)
         for end, verdict in (("client", "masked"), ("server", "unsupported"))
-    ] + [{"factor": "b", "verdict": "no_op", "reason": ""}]
-    found = checked(made, trials(made, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
-    assert found["verdicts"] == rows and found["untestable"] == {"a": "masked: r"}
+    ] + [made(DeviceVerdict, factor="b", verdict="no_op")]
+    found = checked(asked, trials(asked, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
+    assert found["verdicts"] == [as_file(row) for row in rows] and found["untestable"] == {
+        "a": "masked: r"
+    }
     assert found["recommendation"]["changes"] == {"b": "on"}
     assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
 
 
 @pytest.mark.parametrize("design", ["one_at_a_time", "on_off"])
 def test_where_nothing_could_act_nothing_is_recommended(design):
-    made = plan(design=design, factors=["a"])
-    rows = [{"factor": "a", "verdict": "unsupported", "reason": "r", "end": "client"}]
-    found = checked(made, trials(made, boost(a=1.5)), verdicts=lambda: rows)
+    asked = plan(design=design, factors=["a"])
+    rows = [made(DeviceVerdict, factor="a", verdict="unsupported", reason="r")]
+    found = checked(asked, trials(asked, boost(a=1.5)), verdicts=lambda: rows)
     assert found["attribution"] == [] and found["recommendation"]["levels"] == {}
     assert found["recommendation"]["goals"] == []
 

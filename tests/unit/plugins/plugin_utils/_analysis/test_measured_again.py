@@ -31,12 +31,14 @@ def test_what_was_measured_again_takes_the_place_of_what_the_machine_spoilt():
         last, marks=[{"guard": "steal", "reason": "the hypervisor took 9 %", "excludes": True}]
     )
     again = dict(last, id=last["id"] + "-again", again=last["id"], visit=last["visit"] + 2)
-    counts = analyse(plan, [*good, spoilt, again])["trials"]
-    assert [counts[key] for key in ("recorded", "used", "excluded", "twice", "missing")] == [
+    counts = analyse(plan, [*good, spoilt, again]).trials
+    assert [
+        getattr(counts, key) for key in ("recorded", "used", "excluded", "twice", "missing")
+    ] == [
         19,
         18,
         1,
         0,
         0,
     ]
-    assert analyse(plan, [*good[1:], spoilt, again])["trials"]["missing"] == 1
+    assert analyse(plan, [*good[1:], spoilt, again]).trials.missing == 1

@@ -78,7 +78,7 @@ def test_a_fault_in_each_packet_is_named_after_the_first_block():
     left = looks.with_looks(made, [look])
     assert {visit["block"] for visit in left["visits"]} == {1}
     seen = checks_of(trial for trial in record if trial["block"] == 1)
-    assert {row["path"]: row["verdict"] for row in verdicts(left, seen)} == {
+    assert {row.path: row.verdict for row in verdicts(left, seen)} == {
         "physical": "clean",
         "tenant_vxlan": "broken",
     }
@@ -105,7 +105,7 @@ def test_a_path_that_is_dead_under_each_profile_ends_the_check():
     assert look["answered"] and look["named"] == []
     end = {**looks.with_looks(made, [look]), "looked": [look]}
     seen = checks_of(trial for trial in record if trial["block"] == 1)
-    assert {row["verdict"] for row in verdicts(end, seen)} == {"clean", "broken without"}
+    assert {row.verdict for row in verdicts(end, seen)} == {"clean", "broken without"}
     both = trials(made, lambda path, levels: path == PATHS[1] or levels["tx"] == "on")
     assert [test["named"] for test in played(made, both)] == [["tx on"]]
 
@@ -131,7 +131,7 @@ def test_the_end_of_a_clean_check_has_what_the_interim_tests_left():
     tests = played(made, record)
     assert [look["answered"] for look in tests] == [False] * 3
     assert all(
-        row["verdict"] == "clean" for row in verdicts({**made, "looked": tests}, checks_of(record))
+        row.verdict == "clean" for row in verdicts({**made, "looked": tests}, checks_of(record))
     )
 
 

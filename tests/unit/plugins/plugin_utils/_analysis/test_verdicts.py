@@ -50,13 +50,13 @@ CASES = [
 @pytest.mark.parametrize("bits, on, off, csum, expected", CASES)
 def test_verdicts(bits, on, off, csum, expected):
     found = verdicts.verdict(bits, on, off, csum)
-    assert found["verdict"] == expected
-    assert found["reason"] or expected == "applied"
+    assert found.verdict == expected
+    assert found.reason or expected == "applied"
 
 
 def test_a_feature_that_no_packet_shows_is_proven_by_read_back_only():
-    assert verdicts.verdict(["tx-generic-segmentation"], [row()], [row()])["proof"] == "read_back"
-    assert verdicts.verdict(["rx-gro"], [row(1.0)], [row(0.0)])["proof"] == "in super_share"
+    assert verdicts.verdict(["tx-generic-segmentation"], [row()], [row()]).proof == "read_back"
+    assert verdicts.verdict(["rx-gro"], [row(1.0)], [row(0.0)]).proof == "in super_share"
 
 
 def test_share_is_read_from_the_side_that_speaks_of_the_feature():
@@ -102,7 +102,7 @@ def changed(**bits):
     ],
 )
 def test_only_what_changed_with_the_factor_is_its_side_effect(on, off, others):
-    assert verdicts.verdict(["generic-receive-offload"], on, off)["others"] == others
+    assert verdicts.verdict(["generic-receive-offload"], on, off).others == others
 
 
 def test_what_is_forwarded_is_proven_by_datagrams():
@@ -125,5 +125,5 @@ def test_the_reason_names_the_bits_that_the_device_does_not_take():
     bits = ["tx-tcp-segmentation", "tx-tcp-ecn-segmentation"]
     refused = {"tx-tcp-ecn-segmentation": {"reason": "the device does not take it"}}
     found = verdicts.verdict(bits, [row(0.98, fixed=refused)], [row(0.0)])
-    assert found["verdict"] == "applied"
-    assert found["reason"] == "without tx-tcp-ecn-segmentation: the device does not take it"
+    assert found.verdict == "applied"
+    assert found.reason == "without tx-tcp-ecn-segmentation: the device does not take it"

@@ -255,14 +255,14 @@ def test_a_report_counts_blocks_by_what_they_know():
                 if trial["result"].get(key):
                     trial["result"][key] *= 2 if trial["block"] <= 6 else 1.5
     found = analyse(plan, trials)
-    row = found["tables"][0]["metrics"][0]["rows"][0]
+    row = found.tables[0].metrics[0].rows[0]
     short, long = 6 * math.sqrt(0.25), 3 * math.sqrt(2)
     mean = (short * math.log(2) + long * math.log(1.5)) / (short + long)
-    assert row["ratio"] == pytest.approx(math.exp(mean), rel=0.01)
-    assert row["low"] < row["ratio"] < row["high"]
-    assert (row["p"], row["state"]) == (2 / 2**9, "better")
-    assert found["methods"]["weights"] == pytest.approx(spending.block_weights(plan), rel=1e-5)
-    assert "measured longer count 2.8 times as much" in found["scatter"]["text"]
+    assert row.ratio == pytest.approx(math.exp(mean), rel=0.01)
+    assert row.low < row.ratio < row.high
+    assert (row.p, row.state) == (2 / 2**9, "better")
+    assert found.methods.weights == pytest.approx(spending.block_weights(plan), rel=1e-5)
+    assert "measured longer count 2.8 times as much" in found.scatter.text
 
 
 @pytest.mark.parametrize("scatter", [None, {"cell": 0.0, "visit": 0.05}, {"cell": 0, "visit": 0}])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import blames_of, cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import blames_of
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -18,6 +19,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import ho
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import without_fixed
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
+from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
 ASKED = {
     "name": "integrity",
@@ -27,7 +29,7 @@ ASKED = {
     "workloads": ["payload"],
     "duration": 4,
 }
-NOTHING = {"recommendation": {"name": None, "settings": {}}}
+NOTHING = nothing("")
 # What a network card with one checksum bit has.
 VARIED = {
     "tx-checksum-ip-generic",
@@ -116,13 +118,13 @@ def test_a_card_that_drops_what_is_cut_inside_a_tunnel_is_cured_by_one_feature()
     faults = {(TUNNEL, f"tx-tcp-segmentation{AT}"): 1.0}
     plan, checks = ended(plan, faults, "none", 1)
     assert plan["looked"][-1]["answered"] and plan["looked"][-1]["block"] == 1
-    said = recommendation(NOTHING, plan, None, cure_of(plan, checks))
+    said = recommendation(NOTHING, plan, None, cure_found(plan, checks))
     assert said["changes"] == {TUNNEL: "off"} and said["confirmed"] is False
     features = said["client"]["underlay"]["features"]
     assert features == {name: name != "tx-udp_tnl-segmentation" for name in VARIED}
     again = make_plan(read_campaign(said["again"]), "")
     checks = curing.measured(curing.Machine(faults, "none", 1, 2), again)
-    assert recommendation(NOTHING, again, None, cure_of(again, checks))["confirmed"] is True
+    assert recommendation(NOTHING, again, None, cure_found(again, checks))["confirmed"] is True
 
 
 @pytest.mark.slow
@@ -134,7 +136,7 @@ def test_the_feature_is_named_under_noise_and_seldom_another(noise):
         fault = features[seed % len(features)] + AT
         rate = (1.0, 1e-2)[seed % 2]
         plan, checks = ended(plan_of(seed=seed), {(fault,): rate}, noise, seed)
-        cure = cure_of(plan, checks)
+        cure = cure_found(plan, checks)
         missed += cure is None
         wrong += bool(cure) and cure.off != [fault]
     # Of 40 at 5 %, more than 6 have a chance of 0.3 %. Where none is named, the group is confirmed.
@@ -147,5 +149,5 @@ def test_a_clean_card_is_seldom_blamed(noise):
     named = 0
     for seed in range(60):
         plan, checks = ended(plan_of(seed=seed), {}, noise, seed)
-        named += cure_of(plan, checks) is not None
+        named += cure_found(plan, checks) is not None
     assert named <= 8  # of 60 at 5 %, more than 8 have a chance of 0.3 %

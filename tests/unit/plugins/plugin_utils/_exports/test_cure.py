@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import all_on, cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import all_on
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import recommended
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
 ASKED = {
     "name": "site",
@@ -27,7 +28,7 @@ ASKED = {
     "workloads": ["payload"],
     "duration": 2,
 }
-FINDINGS = {"recommendation": nothing("nothing to compare")}
+ADVICE = nothing("nothing to compare")
 
 
 def checks(plan, broken, beside=0):
@@ -55,9 +56,11 @@ def checks(plan, broken, beside=0):
 
 def written(asked, broken, beside=0):
     plan = make_plan(read_campaign(asked), "2026-01-05T00:00:00Z")
-    cure = cure_of(plan, checks(plan, broken, beside))
+    seen = checks(plan, broken, beside)
+    cure = cure_found(plan, seen)
     manifest = {"nodes": {"node1": {"before": {"host": {"kernel": "6.1.0"}}}}}
-    text = recommended.recommended(FINDINGS, plan, manifest, cure, 1767600000.0)
+    advice = recommended.recommendation(ADVICE, plan, manifest, cure, 1767600000.0)
+    text = recommended.document(advice)
     return yaml.safe_load(text)["offload_lab_recommended"]
 
 

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.stored import read_analysis
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import read_analysis
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import (
+    Analysis,
+    PayloadFindings,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.junit import campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import (
     FAMILIES,
@@ -21,6 +26,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._report.report import 
 from ansible_collections.offload.lab.tests import report_golden
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_campaigns import stalls
+from ansible_collections.offload.lab.tests.support import as_file
 
 
 @pytest.fixture(name="analysis", scope="module")
@@ -35,11 +41,11 @@ def test_openmetrics_say_what_the_analysis_says(analysis):
     }
     of_payload = {name for name in FAMILIES if name.startswith("offload_lab_payload")}
     assert set(families) == set(FAMILIES) - of_payload
-    table = analysis["tables"][0]
-    metric = next(metric for metric in table["metrics"] if metric["metric"] == "throughput")
+    table = analysis.tables[0]
+    metric = next(metric for metric in table.metrics if metric.metric == "throughput")
     labels = {
         "campaign": "stalls",
-        "path": table["path"],
+        "path": table.path,
         "mtu": "9000",
         "workload": "tcp_stream",
         "metric": "throughput",
@@ -51,13 +57,13 @@ def test_openmetrics_say_what_the_analysis_says(analysis):
             for sample in families[f"offload_lab_effect_{name}"]
             if labels.items() <= sample.labels.items()
         )
-        assert value == metric["rows"][0][key]
+        assert value == getattr(metric.rows[0], key)
     (state,) = (
         sample.labels["state"]
         for sample in families["offload_lab_effect_state"]
         if labels.items() <= sample.labels.items()
     )
-    assert state == metric["rows"][0]["state"]
+    assert state == metric.rows[0].state
 
 
 def test_openmetrics_escape_what_a_user_named():
@@ -78,11 +84,10 @@ def test_junit_of_a_campaign_fails_where_a_profile_fails_more(analysis):
     ]
     assert failed == ["failures of all_on"] and suite.get("failures") == "1"
     unknown = sum(
-        row["state"] == "unknown"
-        for table in analysis["tables"]
-        for metric in table["metrics"]
-        if metric["compared"]
-        for row in metric["rows"]
+        row.state == "unknown"
+        for table in analysis.tables
+        for metric in table.comparisons
+        for row in metric.rows
     )
     assert suite.get("skipped") == str(unknown)
 
@@ -101,11 +106,11 @@ def analysis_of_pods_behind_a_tunnel_that_breaks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hop")
     report_golden.broken_hop(folder)
     made = make_report(str(folder))
-    return read_analysis(str(folder)), made
+    return read_analysis(Analysis, str(folder)), made
 
 
 def test_the_verdict_of_a_path_is_data(hop):
-    analysis, made = hop
+    analysis = as_file(hop[0])
     [path] = analysis["payload"]["paths"]
     assert path["verdict"] == "broken" and path["text"].startswith("Broken over physical")
     [blame] = path["blames"]
@@ -116,8 +121,9 @@ def test_the_verdict_of_a_path_is_data(hop):
     }
     assert analysis["payload"]["cure"]["off"] == {name: "off" for name in path["off"]}
     assert {"name": "flannel-1279"}.items() <= path["reports"][0].items()
-    [kept] = made["payload"]["paths"]
-    assert kept.items() <= path.items() and made["payload"]["cure"] == analysis["payload"]["cure"]
+    payload = hop[1]["payload"]
+    [kept] = payload["paths"]
+    assert kept.items() <= path.items() and payload["cure"] == analysis["payload"]["cure"]
 
 
 def test_junit_fails_where_a_path_is_broken(hop):
@@ -133,8 +139,8 @@ def test_junit_fails_where_a_path_is_broken(hop):
 )
 def test_junit_of_a_verdict(hop, verdict, outcome):
     analysis = hop[0]
-    rows = [{**row, "verdict": verdict} for row in analysis["payload"]["paths"]]
-    suite = ElementTree.fromstring(campaign({**analysis, "payload": {"paths": rows}}))
+    rows = [replace(row, verdict=verdict) for row in analysis.payload.paths]
+    suite = ElementTree.fromstring(campaign(replace(analysis, payload=PayloadFindings(paths=rows))))
     [case] = suite.findall("testsuite/testcase[@classname='payload.physical']")
     assert [child.tag for child in case] == [outcome]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.chains import Hop
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import cure_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -14,6 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design impor
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
+from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
 ASKED = {
     "name": "integrity",
@@ -23,7 +24,7 @@ ASKED = {
     "workloads": ["payload"],
     "duration": 4,
 }
-NOTHING = {"recommendation": {"name": None, "settings": {}}}
+NOTHING = nothing("")
 
 
 def test_what_is_broken_is_varied_at_each_class_of_devices_and_at_each_end():
@@ -62,9 +63,9 @@ def test_what_a_hops_own_trials_chose_is_not_confirmed_by_them():
     plan = hops.plan_of("tx", ["underlay"], 1, 1.0)
     truth = Hop(("tx",), "client", "underlay")
     checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-    cure = cure_of(plan, checks)
+    cure = cure_found(plan, checks)
     said = recommendation(NOTHING, plan, None, cure)
-    assert cure.profile == "tx_at_server" and cure.seen["troubled"] == 0
+    assert cure.profile == "tx_at_server" and cure.seen.troubled == 0
     assert said["confirmed"] is False and said["changes"] == {"tx_at_client_underlay": "off"}
 
 
@@ -73,7 +74,7 @@ def test_a_hops_cure_is_confirmed_in_fresh_blocks():
     plan = hops.plan_of("tx", ["tunnel", "underlay"], 1, 1.0)
     for _campaign in ("hop", "again"):
         checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-        said = recommendation(NOTHING, plan, None, cure_of(plan, checks))
+        said = recommendation(NOTHING, plan, None, cure_found(plan, checks))
         plan = make_plan(read_campaign(said["again"]), "")
     assert said["profile"] == "as_applied" and said["confirmed"] is True
     assert list(said["changes"].values()) == ["off"]
@@ -86,7 +87,7 @@ def test_the_cure_is_the_hop_however_many_devices_there_are(classes, setting):
     for devices in classes:
         truth = Hop((setting,), "client", devices)
         checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-        assert cure_of(plan, checks).off == [f"{setting}_at_client_{devices}"]
+        assert cure_found(plan, checks).off == [f"{setting}_at_client_{devices}"]
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():

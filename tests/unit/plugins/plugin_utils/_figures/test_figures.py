@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Metric
 from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
     choice_panels,
     choices,
@@ -28,23 +30,32 @@ from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
     trial_panels,
     trials,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import TimeMark
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import (
+    NamedTable,
+    Quantity,
+    TimeMark,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._report.html import environment
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
+from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 
 LONG = "tx-udp_tnl-csum-segmentation-and-some-more=on"
 
 
 def quantity(*rows):
     names = ("label", "ratio", "low", "high", "verdict", "blocks")
-    return {
-        "label": "throughput",
-        "control": "all_off",
-        "better": "higher",
-        "noise_floor": 1.03,
-        "summary": "words",
-        "rows": [dict(zip(names, row)) for row in rows],
-    }
+    return made(
+        Quantity,
+        label="throughput",
+        control="all_off",
+        better="higher",
+        noise_floor=1.03,
+        rows=[shown_row(**dict(zip(names, row))) for row in rows],
+    )
+
+
+def forest(quantity, title):
+    return effects.forest(quantity, title, "words")
 
 
 ROWS = quantity(
@@ -126,7 +137,7 @@ LATENCY = {
 @pytest.mark.parametrize(
     ("draw", "shown"),
     [
-        (effects.forest, ROWS),
+        (forest, ROWS),
         (machine.cpu, CPU),
         (machine.heat, HEAT),
         (trials.over_time, TIME),
@@ -162,7 +173,7 @@ def css_of(figure):
 
 
 def test_forest_marks_say_more_than_colour():
-    figure = effects.forest(ROWS, "Title")
+    figure = effects.forest(ROWS, "Title", "words")
     words = [mark.text for mark in figure.marks if isinstance(mark, marks.Words)]
     assert "a<b" in words and "missing" not in words and any("…" in word for word in words)
     assert {
@@ -177,7 +188,7 @@ def test_forest_marks_say_more_than_colour():
 
 
 def test_dots_are_those_of_the_blocks_and_a_far_one_is_a_cross_at_the_edge():
-    figure = effects.forest(ROWS, "Title")
+    figure = effects.forest(ROWS, "Title", "words")
     dots = next(
         mark.data
         for mark in figure.marks
@@ -186,12 +197,16 @@ def test_dots_are_those_of_the_blocks_and_a_far_one_is_a_cross_at_the_edge():
     assert dots.count("M") == 5
     assert "s-same" in css_of(figure)  # of the ratio 9
     many = quantity(("tso=on", 1.4, 1.3, 1.5, "better", [1.4] * (effects.MOST_DOTS + 1)))
-    assert "dots s-same" not in css_of(effects.forest(many, "Title"))
+    assert "dots s-same" not in css_of(effects.forest(many, "Title", "words"))
 
 
 def test_bars_of_cpu_do_not_pass_100_per_cent():
-    kinds = {"user": {"a": 30.0}, "system": {"a": 60.0}, "softirq": {"a": 40.0}}
-    table = {"cpu": {"client": kinds}, "quantities": [{"rows": []}], "title": "t"}
+    kinds = {"user": 30.0, "system": 60.0, "softirq": 40.0}
+    metrics = [
+        made(Metric, metric=f"cpu_client_{kind}", end="client", control={"median": median})
+        for kind, median in kinds.items()
+    ]
+    table = made(NamedTable, metrics=metrics, quantities=[{}])
     row = panels.cpu([table], {"control": "a"})[0]["rows"][0]
     assert sum(row["kinds"]["client"].values()) == pytest.approx(100)
 
@@ -213,8 +228,13 @@ def loaded_trial(profile, *loaded):
 
 
 def test_latency_under_load_has_the_medians_of_each_profile():
-    table = {"title": "t", "path": "physical", "mtu": 9000, "workload": "mixed"}
-    table["quantities"] = [{"rows": [{"profile": "tso", "label": "tso=on"}]}]
+    table = made(
+        NamedTable,
+        path="physical",
+        mtu=9000,
+        workload="mixed",
+        quantities=[{"rows": [shown_row("tso", "tso=on")]}],
+    )
     digest = Digest("off")
     for loaded in (10.0, 20.0, 60.0):
         digest.see(loaded_trial("off", loaded, loaded, loaded, 5 * loaded))
@@ -227,7 +247,7 @@ def test_latency_under_load_has_the_medians_of_each_profile():
     ]
     assert panel["numbers"]["rows"][1]["cells"][:3] == ["off", "yes", "20.00"]
     assert "99 % take at most 3.00 µs without streams, and 20.00 µs beside them" in panel["summary"]
-    plain = {**table, "workload": "tcp_stream"}
+    plain = replace(table, workload="tcp_stream")
     assert latency_panels.under_load([plain], {"control": "off"}, digest) == []
 
 
@@ -257,17 +277,17 @@ def test_two_groups_are_seen_and_one_is_not():
 
 
 def test_the_frontier_is_what_no_other_beats_in_both():
-    table = {
-        "title": "t",
-        "medians": {
+    table = made(
+        NamedTable,
+        medians={
             "throughput": {"control": 800.0, "a": 1000.0, "b": 1100.0, "c": 900.0},
             "service_demand_client": {"control": 4.0, "a": 2.0, "b": 3.0, "c": 2.5},
         },
-        "quantities": [
+        quantities=[
             {"group": "main", "label": "throughput", "unit": "Mbit/s"},
             {"group": "service_demand_client", "label": "service demand", "unit": "µs/KB"},
         ],
-    }
+    )
     points = choice_panels.pareto([table], "control")[0]["points"]
     assert {point["label"] for point in points if point["frontier"]} == {"a", "b"}
 

@@ -137,6 +137,12 @@ def test_a_setting_that_one_kernel_refuses_is_named(folder, tmp_path):
             "node": "node1",
             "device": "underlay0",
             "reason": "",
+            "end": "client",
+            "proof": "read_back",
+            "share_on": None,
+            "share_off": None,
+            "others": [],
+            "confounded": False,
         }
         analysis["verdicts"] = [{**row, "verdict": "applied" if place else "unsupported"}]
         path.write_text(json.dumps(analysis))

@@ -5,44 +5,61 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import (
+    Attribution,
+    Contender,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
 from ansible_collections.offload.lab.plugins.plugin_utils._report import advice
+from ansible_collections.offload.lab.tests.unit.builders import made
 
-TABLE = {
-    "id": "t",
-    "pair": None,
-    "path": "physical",
-    "mtu": 9000,
-    "workload": "tcp_stream",
-    "test": "TCP_STREAM",
-}
-OTHER = dict(TABLE, id="u", path="tenant_vxlan")
+TABLE = made(
+    NamedTable,
+    **{
+        "id": "t",
+        "pair": None,
+        "path": "physical",
+        "mtu": 9000,
+        "workload": "tcp_stream",
+        "test": "TCP_STREAM",
+    },
+)
+OTHER = replace(TABLE, id="u", path="tenant_vxlan")
 
 
 def candidate(factor, ratio, verdict="better"):
-    return {
-        "factor": factor,
-        "level": "on",
-        "base": "off",
-        "n": 7,
-        "ratio": ratio,
-        "low": ratio * 0.95,
-        "high": ratio * 1.05,
-        "state": verdict,
-    }
+    return made(
+        Contender,
+        **{
+            "factor": factor,
+            "level": "on",
+            "base": "off",
+            "n": 7,
+            "ratio": ratio,
+            "low": ratio * 0.95,
+            "high": ratio * 1.05,
+            "state": verdict,
+        },
+    )
 
 
 def entry(table, *candidates, leaders=(), side="both", end=None):
-    return {
-        "goal": "tcp_throughput",
-        "side": side,
-        "table": table,
-        "end": end,
-        "leaders": list(leaders),
-        "separated": len(leaders) == 1,
-        "candidates": list(candidates),
-    }
+    return made(
+        Attribution,
+        **{
+            "goal": "tcp_throughput",
+            "side": side,
+            "table": table,
+            "end": end,
+            "leaders": list(leaders),
+            "separated": len(leaders) == 1,
+            "candidates": list(candidates),
+        },
+    )
 
 
 @pytest.mark.parametrize(

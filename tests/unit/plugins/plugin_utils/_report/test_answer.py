@@ -7,56 +7,72 @@ finished.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import (
+    Analysis,
+    SetEffect,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
 from ansible_collections.offload.lab.plugins.plugin_utils._report import answer, page, remedy
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_pages import campaign
+from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 
 
 def effect(ratio, state="better", metric="throughput", end=None, table="t"):
-    return {
-        "table": table,
-        "metric": metric,
-        "end": end,
-        "goal": "tcp_throughput",
-        "n": 6,
-        "ratio": ratio,
-        "low": ratio - 0.1,
-        "high": ratio + 0.1,
-        "state": state,
-    }
+    return made(
+        SetEffect,
+        **{
+            "table": table,
+            "metric": metric,
+            "end": end,
+            "goal": "tcp_throughput",
+            "n": 6,
+            "ratio": ratio,
+            "low": ratio - 0.1,
+            "high": ratio + 0.1,
+            "state": state,
+        },
+    )
 
 
 def row(ratio, verdict, needs=None, n=6, label="tso=on"):
-    return {
-        "profile": label,
-        "label": label,
-        "n": n,
-        "ratio": ratio,
-        "low": ratio - 0.1,
-        "high": ratio + 0.1,
-        "verdict": verdict,
-        "needs": needs,
-    }
+    return shown_row(
+        **{
+            "profile": label,
+            "label": label,
+            "n": n,
+            "ratio": ratio,
+            "low": ratio - 0.1,
+            "high": ratio + 0.1,
+            "verdict": verdict,
+            "needs": needs,
+        }
+    )
 
 
 def table(*rows):
-    return {
-        "id": "t",
-        "title": "t",
-        "pair": None,
-        "path": "physical",
-        "mtu": 9000,
-        "workload": "tcp_stream",
-        "test": "TCP_STREAM",
-        "saturated": False,
-        "failures": [],
-        "quantities": [
-            {"group": "main", "label": "throughput", "control": "all_off", "rows": list(rows)}
-        ],
-    }
+    return made(
+        NamedTable,
+        **{
+            "id": "t",
+            "title": "t",
+            "pair": None,
+            "path": "physical",
+            "mtu": 9000,
+            "workload": "tcp_stream",
+            "test": "TCP_STREAM",
+            "saturated": False,
+            "failures": [],
+            "quantities": [
+                {"group": "main", "label": "throughput", "control": "all_off", "rows": list(rows)}
+            ],
+        },
+    )
 
 
 PLAN = {
@@ -84,22 +100,23 @@ RECOMMENDATION = {
 }
 
 
-def lines(recommendation=None, tables=None, digest=None, plan=None, **findings):
-    told = {
-        "recommendation": dict(RECOMMENDATION, **(recommendation or {})),
-        "unfinished": None,
-        "failures": [],
-        "confirmation": {"blocks": 6},
-        "matters": 3.0,
-        "names": {"gro=on": "gro=on"},
-        "changes_fewest": True,
-        "scatter": None,
-    }
+def lines(recommendation=None, tables=None, digest=None, plan=None, **given):
+    analysis = made(
+        Analysis,
+        **{
+            "recommendation": dict(RECOMMENDATION, **(recommendation or {})),
+            "confirmation": {"blocks": 6},
+            "methods": {"matters_percent": 3.0},
+            "control": "all_off",
+            "profiles": {name: {} for name in ("all_off", "tso=on", "gro=on")},
+            **given,
+        },
+    )
     if digest is None:
         digest = Digest("all_off")
         digest.trials = 12
     tables = tables or [table(row(1.4, "better"))]
-    return answer.answer(dict(told, **findings), tables, dict(PLAN, **(plan or {})), digest, [])
+    return answer.answer(analysis, tables, dict(PLAN, **(plan or {})), digest, [])
 
 
 SCORE = {"n": 9, "ratio": 1.3, "low": 1.2, "high": 1.4}
@@ -126,7 +143,7 @@ DEMAND = effect(0.5, metric="service_demand", end="client")
             "shown in 6 of 6 tables.",
         ),
         (
-            [dict(row, ratio=row["ratio"] + 1, high=row["high"] + 1) for row in MANY],
+            [replace(row, ratio=row.ratio + 1, high=row.high + 1) for row in MANY],
             "Set tso=on: 2.40 to 2.50 times the throughput of all_off (intervals within 1.30 to 2.60); "
             "shown in 6 of 6 tables.",
         ),
@@ -155,7 +172,7 @@ def test_the_first_line_has_each_shown_comparison_with_its_interval(by, words):
     first, second = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[:2]
     assert first["text"] == words
     mean = "This mean is 30 % (20 to 40 %)."
-    assert (mean in second["text"]) == any(row["state"] == "better" for row in by)
+    assert (mean in second["text"]) == any(row.state == "better" for row in by)
 
 
 @pytest.mark.parametrize(
@@ -266,10 +283,16 @@ def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
 
 
 def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
-    findings = {"warnings": [], "one_host": True}
-    digest = Digest("all_off")
-    tables = [dict(table(row(1.4, "better")), saturated=True)]
-    told = page.caveats(findings, tables, {"factors": []}, digest, {"nodes": {}})
+    analysis = made(Analysis, methods={"one_host": True})
+    tables = [replace(table(row(1.4, "better")), saturated=True)]
+    told = page.caveats(
+        analysis,
+        tables,
+        {"factors": []},
+        Digest("all_off"),
+        manifest={"nodes": {}},
+        warnings=[],
+    )
     assert told[0].startswith("A CPU was busy all the time for TCP_STREAM over physical")
     assert "one piece of evidence, not two" in told[0]
     assert told[1].startswith("Both ends share the CPUs of one machine")
@@ -303,15 +326,18 @@ def fails(profile, failed, forbids):
     ],
 )
 def test_a_control_that_fails_is_named_once(rows, told):
-    (line,) = answer.failing({"failures": rows})
+    (line,) = answer.failing(made(Analysis, failures=rows))
     assert line["text"] == f"Trials that failed or received nothing: {told}"
 
 
 def test_nothing_is_said_where_nothing_fails_more():
     assert (
-        answer.failing({"failures": [fails("all_on", 3, False), fails("tso=off", 2, False)]}) == []
+        answer.failing(
+            made(Analysis, failures=[fails("all_on", 3, False), fails("tso=off", 2, False)])
+        )
+        == []
     )
-    assert answer.failing({"failures": []}) == []
+    assert answer.failing(made(Analysis)) == []
 
 
 def test_the_headline_does_not_announce_a_command_that_it_leaves_out(tmp_path):

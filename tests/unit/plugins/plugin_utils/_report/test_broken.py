@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
+from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 
 PLAN = {
     "control": "all_off",
@@ -49,7 +50,7 @@ def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
     for profile in PLAN["profiles"]:
         for _block in range(8):
             checks.see(("physical", 1500, profile), None, found(sizes=sizes))
-    [line] = broken.lines(PLAN, checks)
+    [line] = payload_sentences(PLAN, checks)
     assert line["text"] == (
         "Broken without these offloads too over physical at MTU 1500: packets of the path's MTU do "
         "not arrive, and nothing says so with every profile. From client to server packets of "
@@ -71,7 +72,7 @@ def test_it_is_said_what_ping_shows(pings, words):
     for profile in PLAN["profiles"]:
         for _block in range(8):
             checks.see(("physical", 1500, profile), None, found(error="it stopped", pings=pings))
-    [line] = broken.lines(PLAN, checks)
+    [line] = payload_sentences(PLAN, checks)
     assert "to the end with every profile." + words in line["text"]
 
 
@@ -95,7 +96,7 @@ def broken_with_tso(path, plan=None):
     for _block in range(12):
         checks.see((path, 1500, "all_off"), None, found())
         checks.see((path, 1500, "all_on"), None, found(checks={"tcp_forward": wrong}))
-    [line] = broken.lines(plan or PLAN, checks, broken.hosts_of(MANIFEST))
+    [line] = payload_sentences(plan or PLAN, checks, broken.hosts_of(MANIFEST))
     return line["text"]
 
 
@@ -143,7 +144,7 @@ def lossy_trial(profile, block, **damage):
 def pods_line(trials):
     checks = payload.checks_of(trials)
     plan = {**PLAN, "encapsulations": {"pods": "vxlan"}}
-    [line] = broken.lines(plan, checks)
+    [line] = payload_sentences(plan, checks)
     return line["text"]
 
 

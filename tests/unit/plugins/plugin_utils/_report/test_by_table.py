@@ -5,25 +5,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
 from ansible_collections.offload.lab.plugins.plugin_utils._report import by_table, phrases
+from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 
 
 def row(ratio, low=None, high=None, verdict="better", profile="all_on"):
-    return {
-        "profile": profile,
-        "label": profile,
-        "ratio": ratio,
-        "low": low,
-        "high": high,
-        "verdict": verdict,
-        "needs": {"blocks": 4, "seconds": 60.0, "text": "4 more blocks"}
-        if verdict == "unknown"
-        else None,
-    }
+    needs = {"blocks": 4, "seconds": 60.0, "text": "4 more blocks"}
+    return shown_row(
+        profile,
+        profile,
+        ratio=ratio,
+        low=low,
+        high=high,
+        verdict=verdict,
+        needs=needs if verdict == "unknown" else None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def row(ratio, low=None, high=None, verdict="better", profile="all_on"):
     ],
 )
 def test_effect(effect, printed):
-    assert phrases.effect(effect, "throughput", "all_off") == printed
+    assert phrases.effect(effect.effect, "throughput", "all_off") == printed
 
 
 def table(*rows, demands=()):
@@ -54,18 +57,21 @@ def table(*rows, demands=()):
             "rows": list(members),
         }
 
-    return {
-        "pair": None,
-        "path": "physical",
-        "mtu": 9000,
-        "workload": "tcp_stream",
-        "test": "TCP_STREAM",
-        "saturated": False,
-        "quantities": [
-            quantity("main", "throughput", rows),
-            quantity("service_demand_client", "service demand at the client", demands),
-        ],
-    }
+    return made(
+        NamedTable,
+        **{
+            "pair": None,
+            "path": "physical",
+            "mtu": 9000,
+            "workload": "tcp_stream",
+            "test": "TCP_STREAM",
+            "saturated": False,
+            "quantities": [
+                quantity("main", "throughput", rows),
+                quantity("service_demand_client", "service demand at the client", demands),
+            ],
+        },
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,7 @@ def test_sentence(found, verdict, printed):
 
 
 def test_service_demand_on_a_saturated_cpu_is_no_second_piece_of_evidence():
-    one = dict(table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]), saturated=True)
+    one = replace(table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]), saturated=True)
     assert by_table.sentence(one)[1].endswith("84 % more throughput than all_off (71 to 97 %).")
 
 
@@ -134,5 +140,5 @@ def test_many_tables_give_the_largest_effects_in_table_order():
 
 @given(st.floats(0.01, 50), st.floats(1.0001, 3))
 def test_any_effect_has_a_sentence(ratio, width):
-    words = phrases.effect(row(ratio, ratio / width, ratio * width), "throughput", "all_off")
+    words = phrases.effect(row(ratio, ratio / width, ratio * width).effect, "throughput", "all_off")
     assert words.endswith(")") and "nan" not in words

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import read_analysis
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import (
+    Analysis,
+    PayloadFindings,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._report import plain
 from ansible_collections.offload.lab.plugins.plugin_utils._report.issue import MOST_LINES, issue
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
@@ -24,23 +30,21 @@ def _broken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broken")
     report_golden.broken_hop(folder)
     make_report(str(folder))
-    read = {
-        name: json.loads((folder / name).read_text()) for name in ("plan.json", "analysis.json")
-    }
-    return read["plan.json"], read["analysis.json"]["payload"]
+    plan = json.loads((folder / "plan.json").read_text())
+    return plan, read_analysis(Analysis, str(folder)).payload
 
 
 def test_it_keeps_to_its_lines_with_many_paths_and_devices(broken):
     plan, payload = broken
-    [row, *_rest] = payload["paths"]
-    rows = [{**row, "path": f"path{number}"} for number in range(9)]
+    [row, *_rest] = payload.paths
+    rows = [replace(row, path=f"path{number}") for number in range(9)]
     manifest = report_golden.pods_manifest()
     for node in manifest["nodes"].values():
         devices = node["before"]["devices"]
         many = [f"flannel.{number}" for number in range(1, 30)]
         devices.update(dict.fromkeys(many, devices["flannel.1"]))
         node["before"]["classes"]["tunnel"] = many
-    text = plain.issue_text(issue(plan, {**payload, "paths": rows}, manifest, NODES))
+    text = plain.issue_text(issue(plan, replace(payload, paths=rows), manifest, NODES))
     assert len(text.splitlines()) <= MOST_LINES
     assert "6 more paths: see report.md." in text
     assert "node1" not in text and "node2" not in text
@@ -48,14 +52,14 @@ def test_it_keeps_to_its_lines_with_many_paths_and_devices(broken):
 
 def test_nothing_is_reported_where_nothing_is_broken(broken):
     plan, payload = broken
-    rows = [{**row, "verdict": "lossy"} for row in payload["paths"]]
-    assert issue(plan, {"paths": rows}, None, NODES) is None
+    rows = [replace(row, verdict="lossy") for row in payload.paths]
+    assert issue(plan, PayloadFindings(paths=rows), None, NODES) is None
 
 
 def test_the_title_of_what_no_offload_explains_is_a_sentence(broken):
     plan, payload = broken
-    rows = [{**row, "verdict": "broken without", "hops": [], "off": []} for row in payload["paths"]]
-    found = issue(plan, {"paths": rows}, None, NODES)
+    rows = [replace(row, verdict="broken without", hops=[], off=[]) for row in payload.paths]
+    found = issue(plan, PayloadFindings(paths=rows), None, NODES)
     assert found.title.startswith("Payload is broken without these offloads too, over physical")
     assert "How to reproduce it: send payload" in plain.issue_text(found)
 

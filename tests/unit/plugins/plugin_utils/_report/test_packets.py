@@ -5,21 +5,26 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
 from ansible_collections.offload.lab.plugins.plugin_utils._report import packets
+from ansible_collections.offload.lab.tests.unit.builders import made
 
 SAID = "Packets a second, of 64 bytes each: all_off 125,000; tso=on 250,000."
 
 
 def found(test="UDP_STREAM", size=64, medians=None):
     """Return the notes and the sentence of a table."""
-    table = {
-        "test": test,
-        "workload": "small",
-        "notes": ["A note."],
-        "medians": medians or {"throughput": {"all_off": 64.0, "tso=on": 128.0}},
-    }
+    table = made(
+        NamedTable,
+        **{
+            "test": test,
+            "workload": "small",
+            "notes": ["A note."],
+            "medians": medians or {"throughput": {"all_off": 64.0, "tso=on": 128.0}},
+        },
+    )
     [table] = packets.added([table], {"workloads": [{"name": "small", "message_size": size}]})
-    return table["notes"], table.get("packets")
+    return table.notes, table.packets
 
 
 def test_small_datagrams_have_their_rate_in_packets():
@@ -36,7 +41,7 @@ def test_small_datagrams_have_their_rate_in_packets():
     ],
 )
 def test_others_have_none(given):
-    assert found(**given) == (["A note."], None)
+    assert found(**given) == (["A note."], "")
 
 
 def test_many_profiles_are_cut_short():

@@ -17,11 +17,13 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis
 from ansible_collections.offload.lab.plugins.plugin_utils._report import report
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import OUTPUTS, make_report
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_golden import CAMPAIGNS, FOLDER, texts_of
 from ansible_collections.offload.lab.tests.report_pages import Page, campaign, manifest
+from ansible_collections.offload.lab.tests.unit import builders
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
@@ -330,11 +332,9 @@ def test_a_job_keeps_the_states_and_the_recommended_levels():
     }
     analysis = {
         "tables": [{"metrics": [metric, without_factors]}],
-        "search": None,
-        "confirmation": None,
         "recommendation": {"changes": {"tso": "on"}, "levels": {"tso": "on", "gro": "off"}},
     }
-    assert report._artifacts(analysis) == {
+    assert report._artifacts(builders.made(Analysis, **analysis)) == {
         "states": {"better": 2, "unknown": 1},
         "recommended": {"tso": "on"},
         "payload": {"paths": []},

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._report.study import COLUMNS, section
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis
+from ansible_collections.offload.lab.plugins.plugin_utils._report import study as of_study
+from ansible_collections.offload.lab.plugins.plugin_utils._report.study import COLUMNS
+from ansible_collections.offload.lab.tests.unit.builders import made
+
+
+def section(plan, analysis):
+    return of_study.section(plan, made(Analysis, **analysis))
 
 
 def metric(name, end, medians, verdict, ratio):

@@ -25,11 +25,11 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
     with_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
-from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import set_names
-from ansible_collections.offload.lab.plugins.plugin_utils._report.view import findings_of
-from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort, section
+from ansible_collections.offload.lab.plugins.plugin_utils._report import search_section
+from ansible_collections.offload.lab.plugins.plugin_utils._report.quantities import shown_tables
+from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort
 from ansible_collections.offload.lab.tests.instruments.simulation import searching
-from ansible_collections.offload.lab.tests.support import each_day
+from ansible_collections.offload.lab.tests.support import as_file, each_day
 
 FACTORS = ["tso", "gso", "gro", "rx"]
 
@@ -90,34 +90,28 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert [own["role"] for own in decided["nominees"]] == ["chosen", "all_on"]
     whole = with_search(plan, decided)
     record = list(record)
-    assert analyse(whole, record)["recommendation"]["name"] is None, "a search claims nothing"
+    assert analyse(whole, record).recommendation.name is None, "a search claims nothing"
     confirmation = confirmation_of(whole, decided["nominees"])
     assert len(confirmation["visits"]) == 6 * 3
     assert confirmation["blocks"][0] == 2 + len(decided["rounds"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
     found = analyse(with_confirmation(whole, confirmation), record)
-    validate(json.loads(json.dumps(found)), "analysis", "analysis")
-    assert found["unfinished"] is None
-    assert (
-        found["trials"]["missing"] == found["trials"]["twice"] == found["trials"]["unplanned"] == 0
-    )
-    recommended = found["recommendation"]
-    assert recommended["confirmed_by"] == "confirmation"
-    assert (recommended["levels"]["tso"], recommended["levels"]["gso"]) == ("on", "off")
-    assert (
-        recommended["score"]["low"]
-        < np.exp(truth(recommended["levels"]))
-        < recommended["score"]["high"]
-    )
-    assert set(found["error_rate"]["by_kind"]) == {"comparisons", "sets"}
-    names = set_names(found["factors"], found["profiles"], found["search"])
-    told = section.section(found["search"], recommended, names, confirmed=True)
-    assert len(told["table"]["rows"]) == -(-len(decided["rounds"]) // section.IN_A_ROW) + 1
-    visited = "; ".join(row["cells"][4] for row in told["table"]["rows"][:-1]).split("; ")
+    validate(as_file(found), "analysis", "analysis")
+    assert found.unfinished is None
+    assert found.trials.missing == found.trials.twice == found.trials.unplanned == 0
+    recommended = found.recommendation
+    assert recommended.confirmed_by == "confirmation"
+    assert (recommended.levels["tso"], recommended.levels["gso"]) == ("on", "off")
+    assert recommended.score.low < np.exp(truth(recommended.levels)) < recommended.score.high
+    assert set(found.error_rate.by_kind) == {"comparisons", "sets"}
+    names = found.names
+    sentences, table = search_section.section(found)
+    assert len(table["rows"]) == -(-len(decided["rounds"]) // search_section.IN_A_ROW) + 1
+    visited = "; ".join(row["cells"][4] for row in table["rows"][:-1]).split("; ")
     assert visited == [
         names[visit["profile"]] for one in decided["rounds"] for visit in one["visits"]
     ]
-    assert names[recommended["name"]] in told["text"][1]
+    assert names[recommended.name] in sentences[1]
 
 
 def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only_visited_as_measured(
@@ -129,17 +123,17 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
     confirmation = confirmation_of(whole, decided["nominees"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
     found = analyse(with_confirmation(whole, confirmation), record)
-    assert found["untestable"] == {}, "each set was measured"
-    planned = found["tables"][0]["metrics"][0]
-    assert {(row["state"], row["needs"]) for row in planned["rows"]} == {
+    assert found.untestable == {}, "each set was measured"
+    planned = found.tables[0].metrics[0]
+    assert {(row.state, row.needs) for row in planned.rows} == {
         (None, None)
-    } and not planned["warnings"]
-    shown = findings_of(found)
+    } and not planned.warnings
+    [shown] = shown_tables(found, ())
     confirmed = set(confirmation["profiles"]) - {"all_off"}
-    assert {row["profile"] for row in shown["tables"][0]["quantities"][0]["rows"]} == confirmed
-    assert len(shown["tables"][0]["medians"]["throughput"]) == len({*whole["profiles"], *confirmed})
-    recommended = found["recommendation"]
-    assert {row["profile"] for row in recommended["against"]} == confirmed - {recommended["name"]}
+    assert {row.profile for row in shown.quantities[0].rows} == confirmed
+    assert len(shown.medians["throughput"]) == len({*whole["profiles"], *confirmed})
+    recommended = found.recommendation
+    assert {row.profile for row in recommended.against} == confirmed - {recommended.name}
     cases = [
         case
         for case in ElementTree.fromstring(junit.campaign(found)).iter("testcase")
@@ -152,14 +146,13 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
 
 def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(searched):
     plan, _machine, decided, record = searched
-    found = findings_of(analyse(with_search(plan, decided), record))
-    assert found["recommendation"]["why"] == "a search recommends only what was confirmed"
-    told = section.section(
-        found["search"], found["recommendation"], found["names"], confirmed=False
-    )
-    assert told["text"][1].startswith("Nominated, but not visited again: ")
-    assert found["names"][decided["nominees"][0]["name"]] in told["text"][1]
-    assert {row["verdict"] for row in found["tables"][0]["quantities"][0]["rows"]} == {"unknown"}
+    found = analyse(with_search(plan, decided), record)
+    assert found.recommendation.why == "a search recommends only what was confirmed"
+    sentences, _table = search_section.section(found)
+    assert sentences[1].startswith("Nominated, but not visited again: ")
+    assert found.names[decided["nominees"][0]["name"]] in sentences[1]
+    [table] = shown_tables(found, ())
+    assert {row.effect.outcome for row in table.quantities[0].rows} == {"unknown"}
 
 
 def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
@@ -179,8 +172,8 @@ def test_an_open_search_claims_nothing_and_says_so(searched):
         plan, {**decided, "rounds": decided["rounds"][:1], "ended": None, "nominees": []}
     )
     found = analyse(whole, [trial for trial in record if trial["block"] <= 2])
-    assert "the search has not ended" in found["unfinished"]["text"]
-    assert analyse(whole, [], running=True)["nominated"] == []
+    assert "the search has not ended" in found.unfinished.text
+    assert analyse(whole, [], running=True).nominated == []
 
 
 def test_a_set_that_stalls_is_not_nominated(searched):

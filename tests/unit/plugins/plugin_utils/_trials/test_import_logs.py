@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     validate,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
-from ansible_collections.offload.lab.tests.support import CHECKOUT
+from ansible_collections.offload.lab.tests.support import CHECKOUT, as_file
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
 RUN = """MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to 198.18.0.2 () port 0 AF_INET : +/-2.500% @ 99% conf.
@@ -74,8 +74,8 @@ def checked(spec, texts):
     validator = jsonschema.Draft202012Validator(load_schema("trial"))
     for trial in json.loads(json.dumps(trials)):
         validator.validate(trial)
-    found = analyse(plan, trials)
-    validate(json.loads(json.dumps(found, allow_nan=False)), "analysis", "analysis")
+    found = as_file(analyse(plan, trials))
+    validate(found, "analysis", "analysis")
     return plan, trials, found
 
 
@@ -193,7 +193,7 @@ def test_any_text_is_imported_or_refused(parts, first, last):
         plan, trials = import_logs(spec, {"f": "".join(parts)})
     except LabError:
         return
-    assert trials and analyse(plan, trials)["trials"]["recorded"] == len(trials)
+    assert trials and analyse(plan, trials).trials.recorded == len(trials)
 
 
 def test_the_json_of_iperf3_becomes_trials():

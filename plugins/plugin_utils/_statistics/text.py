@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from typing import Iterable
 
-from .nouns import StatedEffect
-
 NONE = "–"  # a value that is not there
 SAME = "~"  # no difference that matters
 UNTESTED = "?"  # not known: neither a difference nor that there is none was shown
@@ -42,13 +40,13 @@ def ratio(value: float | None) -> str:
     return f"{value:.{3 if abs(math.log(value)) < 0.05 else 2}f}"
 
 
-def effect(row: StatedEffect) -> str:
+def effect(value: float | None, outcome: str) -> str:
     """Return an effect as printed: its ratio, ~ where there is no difference that matters, with ?
     where unknown.
     """
-    if row["verdict"] == "same":
+    if outcome == "same":
         return SAME
-    return ratio(row["ratio"]) + (UNTESTED if row["verdict"] == "unknown" and row["ratio"] else "")
+    return ratio(value) + (UNTESTED if outcome == "unknown" and value else "")
 
 
 def distance(value: float | None) -> float:

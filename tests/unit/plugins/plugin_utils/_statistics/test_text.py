@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._figures import numbers as text
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics import text
 
 
 @pytest.mark.parametrize(

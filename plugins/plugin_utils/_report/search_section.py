@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any
 
+from .._analysis.result import Analysis
 from .._campaign.nouns import Nominee, SearchStanding
+from .._figures.nouns import PlainRow, PlainTable
 
 ENDS = {
     "answered": "it ended because the question was answered: no combination is likely to be better by what matters",
@@ -28,38 +29,32 @@ ROLES = {
 IN_A_ROW = 3  # rounds of the table: a row for each would be long
 
 
-def section(
-    search: Mapping[str, Any] | None,
-    recommended: Mapping[str, Any],
-    names: Mapping[str, str],
-    *,
-    confirmed: bool,
-) -> dict[str, Any] | None:
-    """Return the section as ``{"text", "table"}``; None for other designs.
-
-    ``search`` and ``recommended`` are those of analysis.json, ``names`` is how the report calls
-    each profile, ``confirmed`` says whether there was a confirmation.
-    """
+def section(analysis: Analysis) -> tuple[list[str], PlainTable] | None:
+    """Return the sentences and the table of the section; None for other designs."""
+    search = analysis.search
     if not search:
         return None
-    rounds = search["rounds"]
-    first = search["first_visits"]
-    chosen = sum(len(one["profiles"]) for one in rounds)
+    names = analysis.names
+    rounds = search.rounds
+    first = search.first_visits
+    chosen = sum(len(one.profiles) for one in rounds)
     text = [
-        f"Goal: {search['goal']}. {first} first visits, then {chosen} chosen by what was known so far, "
-        f"{first + chosen} visits in all; {ENDS[search['ended']]}. While it adapts, a "
+        f"Goal: {search.goal}. {first} first visits, then {chosen} chosen by what was known so far, "
+        f"{first + chosen} visits in all; {ENDS[search.ended]}. While it adapts, a "
         "search claims nothing: its numbers are predictions of its model."
     ]
-    if search["nominees"]:
-        text.append(_nominated(search["nominees"], recommended["name"], names, confirmed))
-    rows = []
+    if search.nominees:
+        confirmed = analysis.confirmation is not None
+        name = analysis.recommendation.name
+        text.append(_nominated(search.nominees, name, names, confirmed))
+    rows: list[PlainRow] = []
     for place in range(0, len(rounds), IN_A_ROW):
-        visited = chain.from_iterable(one["profiles"] for one in rounds[place : place + IN_A_ROW])
-        rows.append(_row(rounds[place]["standing"], visited, names))
-    if search["standing"]:
-        rows.append(_row(search["standing"], (), names))
+        visited = chain.from_iterable(one.profiles for one in rounds[place : place + IN_A_ROW])
+        rows.append(_row(rounds[place].standing, visited, names))
+    if search.standing:
+        rows.append(_row(search.standing, (), names))
     head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
-    return {"text": text, "table": {"head": head, "text": [head[1], head[4]], "rows": rows}}
+    return text, {"head": head, "text": [head[1], head[4]], "rows": rows}
 
 
 def _nominated(
@@ -76,9 +71,7 @@ def _nominated(
     return f"Visited again in fresh blocks, beside all_off: {told}. {supported}"
 
 
-def _row(
-    standing: SearchStanding, visited: Iterable[str], names: Mapping[str, str]
-) -> dict[str, list[str]]:
+def _row(standing: SearchStanding, visited: Iterable[str], names: Mapping[str, str]) -> PlainRow:
     return {
         "cells": [
             str(standing["visits"]),

@@ -1,0 +1,182 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Results as JSON, and back: dataclasses, of which a field with a default is not in the file while it
+has it.
+
+What is read is checked against the types, since others may write to a results folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from ...module_utils._base.errors import InputError
+from .._campaign.stored import read_json
+from .._untrusted.texts import clean_all
+
+T = TypeVar("T")
+NAMES: dict[type, str] = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "boolean",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
+FORMS = {
+    Union: "union",
+    types.UnionType: "union",
+    list: "list",
+    tuple: "list",
+    Sequence: "list",
+    dict: "dict",
+    Mapping: "dict",
+}
+REMEDY = "Make the report of the campaign again."
+
+
+def encoded(value: Any) -> dict[str, Any]:
+    """Return a dataclass as a dictionary, one level of it: the argument ``default`` of json.dumps."""
+    known = vars(value)
+    return {
+        field.name: known[field.name]
+        for field in fields(value)
+        if field.default is MISSING or known[field.name] is not field.default
+    }
+
+
+def read_analysis(kind: type[T], folder: str) -> T | None:
+    """Return what a results folder's analysis.json says, None where there is none; ``kind`` has the
+    keys that are wanted.
+    """
+    path = os.path.join(folder, "analysis.json")
+    document = read_json(path, "analysis", REMEDY)
+    return None if document is None else decoded(kind, clean_all(document, path), path)
+
+
+@functools.lru_cache(maxsize=None)
+def _keys(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the types of the keys of a dataclass or a TypedDict, and which of them must be there."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    if is_dataclass(kind):
+        known = {field.name: hints[field.name] for field in fields(kind)}
+        return known, frozenset(one.name for one in fields(kind) if one.default is MISSING)
+    return hints, frozenset(kind.__required_keys__)
+
+
+def decoded(kind: type[T], value: Any, where: str) -> T:
+    """Return what a JSON document says as a value of this type; ``where`` names it in errors."""
+    result: T = _decoded(kind, value, where)
+    return result
+
+
+def _decoded(kind: Any, value: Any, where: str) -> Any:
+    form, parts = _form(kind)
+    if form == "any":
+        return value
+    if form == "union":
+        return _decoded(_fitting(parts, value), value, where)
+    if form == "record":
+        return _record(kind, value, where)
+    if form == "list":
+        rows = _of(list, value, where)
+        return [_decoded(parts[0], row, f"{where}[{index}]") for index, row in enumerate(rows)]
+    if form == "dict":
+        rows = _of(dict, value, where)
+        return {name: _decoded(parts[1], row, f"{where}.{name}") for name, row in rows.items()}
+    return _of(parts[0], value, where)
+
+
+def _form(kind: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the form of a type and the types of which it is made."""
+    if get_origin(kind) is Annotated:
+        return _form(get_args(kind)[0])
+    if kind is Any:
+        return "any", ()
+    if is_dataclass(kind) or typing.is_typeddict(kind):
+        return "record", ()
+    form = FORMS.get(get_origin(kind), "plain")
+    return form, get_args(kind) or (kind,)
+
+
+def _fitting(kinds: Sequence[Any], value: Any) -> Any:
+    """Return the kind that a value is of: of records the first whose keys it has."""
+    if value is None and type(None) in kinds:
+        return type(None)
+    others = [kind for kind in kinds if kind is not type(None)]
+    if isinstance(value, dict):
+        for kind in others:
+            if _form(kind)[0] == "record" and _keys(kind)[1] <= value.keys():
+                return kind
+    return others[-1]
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    known, required = _keys(kind)
+    document = _of(dict, value, where)
+    missing = required - document.keys()
+    if missing:
+        raise InputError(f"{sorted(missing)[0]!r} is a required property", where, REMEDY)
+    found = {
+        name: _decoded(known[name], row, f"{where}.{name}")
+        for name, row in document.items()
+        if name in known
+    }
+    return kind(**found)
+
+
+def _of(kind: type, value: Any, where: str) -> Any:
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise InputError(f"this is not of type {NAMES[kind]!r}", where, REMEDY)
+    return value
+
+
+def schema_of(kind: Any, title: str) -> dict[str, Any]:
+    """Return the JSON Schema of a record."""
+    definitions: dict[str, Any] = {}
+    top = _schema(kind, definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **top,
+        "$defs": definitions,
+    }
+
+
+def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    form, parts = _form(kind)
+    limits = kind.__metadata__[0] if get_origin(kind) is Annotated else {}
+    if form == "union":
+        return {"anyOf": [_schema(part, definitions) for part in parts]}
+    if form == "record":
+        return _reference(kind, definitions)
+    if form == "list":
+        return {"type": "array", "items": _schema(parts[0], definitions)}
+    if form == "dict":
+        return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
+    if form == "any":
+        return {}
+    return {"type": NAMES[parts[0]], **limits}
+
+
+def _reference(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the reference to a record's definition, which is added."""
+    name = kind.__name__
+    if name not in definitions:
+        definitions[name] = {}  # it may hold itself
+        known, required = _keys(kind)
+        definitions[name] = {
+            "type": "object",
+            "required": sorted(required),
+            "additionalProperties": False,
+            "properties": {key: _schema(part, definitions) for key, part in known.items()},
+        }
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,189 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which comparisons of an analysis the report shows, and how it calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from .._analysis.metrics import MAIN
+from .._analysis.result import (
+    AnalysedTable,
+    Analysis,
+    Comparison,
+    Effect,
+    InteractionEffect,
+    Spread,
+)
+from .._figures.nouns import Medians, NamedTable, Quantity, QuantityRow
+from .phrases import ENDS
+from .tables import name_tables
+
+LABELS = {"transactions": "transaction rate"}
+SHOWN_LATENCIES = ("latency_mean", "latency_p99")
+NOT_MEASURED = Spread(n=0, median=None, q1=None, q3=None)  # of no single profile
+
+
+def _label(metric: Comparison) -> str:
+    return LABELS.get(metric.metric, metric.label) + ENDS.get(metric.end or "", "")
+
+
+def _is_shown(metric: Comparison) -> bool:
+    """Effects on CPU shares say little without the throughput: service demand stands for them."""
+    name = metric.metric
+    return name in MAIN or name.startswith("service_demand") or name in SHOWN_LATENCIES
+
+
+def _shown(table: AnalysedTable) -> list[Comparison]:
+    return [metric for metric in table.comparisons if _is_shown(metric)]
+
+
+def _quantity(
+    metric: Comparison,
+    rows: list[QuantityRow],
+    *,
+    name: str = "",
+    label: str = "",
+    control: str = "",
+) -> Quantity:
+    """Return a quantity; where it is not the metric of profiles it has another name, and no control
+    that was measured.
+    """
+    group = "main" if metric.metric in MAIN else metric.metric
+    return Quantity(
+        name=name or metric.metric,
+        group=name or group,
+        label=label or _label(metric),
+        unit=metric.unit,
+        better=metric.better or "",
+        blocks=max([row.effect.n for row in rows], default=0),
+        control=control or metric.control.profile,
+        control_row=None if control else metric.control,
+        noise_floor=metric.noise_floor,
+        smallest=metric.smallest_detectable,
+        rows=rows,
+    )
+
+
+def _of_profiles(
+    metric: Comparison, left_out: Collection[str], names: dict[str, str]
+) -> list[QuantityRow]:
+    return [
+        QuantityRow(profile=row.profile, label=names[row.profile], effect=row, spread=row)
+        for row in metric.rows
+        if row.profile not in left_out
+    ]
+
+
+def _of_settings(label: str, effect: Effect) -> QuantityRow:
+    return QuantityRow(profile=label, label=label, effect=effect, spread=NOT_MEASURED)
+
+
+def together(row: InteractionEffect) -> str:
+    """Return the name of an interaction, and those that a screen cannot separate from it."""
+    return " or ".join(" × ".join(pair) for pair in [row.factors, *(row.aliases or ())])
+
+
+def _main_effects(metric: Comparison) -> Quantity:
+    """Return what each setting does on average over all others; its control is no profile."""
+    rows = [_of_settings(f"{row.factor}={row.level}", row) for row in metric.main_effects or ()]
+    return _quantity(metric, rows, control="the factor's first level")
+
+
+def _interactions(metric: Comparison) -> Quantity:
+    """Return what pairs of settings do beyond what each does alone."""
+    rows = [_of_settings(together(row), row) for row in metric.interactions or ()]
+    label = f"interactions, {_label(metric)}"
+    return _quantity(metric, rows, name="interactions", label=label, control="no interaction")
+
+
+def _quantities(
+    metrics: Iterable[Comparison], left_out: Collection[str], names: dict[str, str]
+) -> list[Quantity]:
+    """Return the quantities of one table.
+
+    A full factorial shows its main effects first, then what they rest on.
+    """
+    found = []
+    after = []
+    for metric in metrics:
+        rows = _of_profiles(metric, left_out, names)
+        if not metric.main_effects:
+            found.append(_quantity(metric, rows))
+            continue
+        found.append(_main_effects(metric))
+        if metric.metric in MAIN:
+            label = f"{_label(metric)} of each profile"
+            profiles = _quantity(metric, rows, name="profiles", label=label)
+            after += [_interactions(metric), profiles]
+    return found + [quantity for quantity in after if quantity.rows]
+
+
+def _notes(metrics: Sequence[Comparison], said: Collection[str]) -> list[str]:
+    """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is
+    not said again.
+    """
+    labels: dict[str, list[str]] = {}  # of the metrics that each warning is of
+    for metric in metrics:
+        for warning in dict.fromkeys(metric.warnings):
+            labels.setdefault(warning, []).append(_label(metric))
+    notes = []
+    for warning, names in labels.items():
+        if warning in said:
+            continue
+        start = "" if len(names) == len(metrics) else f"{', '.join(names)}: "
+        notes.append(f"{start}{warning}.")
+    return notes
+
+
+def _medians(
+    metrics: Iterable[Comparison], left_out: Collection[str], names: dict[str, str]
+) -> dict[str, Medians]:
+    """Return ``{metric: {name: median}}``, the control first."""
+    medians = {}
+    for metric in metrics:
+        compared = [row for row in metric.rows if row.profile not in left_out]
+        medians[metric.metric] = {
+            names[row.profile]: row.median
+            for row in [metric.control, *compared]
+            if row.median is not None
+        }
+    return medians
+
+
+def shown_tables(analysis: Analysis, left_out: Collection[str]) -> list[NamedTable]:
+    """Return the tables that the report shows, without the profiles that are ``left_out``.
+
+    Of a search they are those of its confirmation, once there is one: what it visited before claims
+    nothing. They have the medians of all that it visited.
+    """
+    names = analysis.names
+    visited: dict[str, dict[str, Medians]] = {}
+    if analysis.search:
+        visited = {one.id: _medians(_shown(one), left_out, names) for one in analysis.tables}
+    found = []
+    for table, name in zip(analysis.claimed, name_tables(analysis.claimed)):
+        metrics = _shown(table)
+        medians = _medians(metrics, left_out, names)
+        for metric, own in visited.get(table.id, {}).items():
+            medians[metric] = {**own, **medians.get(metric, {})}
+        found.append(
+            NamedTable(
+                **vars(table),
+                title=name.title,
+                short=name.short,
+                notes=_notes(metrics, analysis.warnings),
+                medians=medians,
+                quantities=_quantities(metrics, left_out, names),
+            )
+        )
+    return found
+
+
+def common_notes(tables: Iterable[NamedTable]) -> list[str]:
+    """Return the notes that all tables have: they belong to the campaign."""
+    notes = [table.notes for table in tables if table.quantities]
+    if len(notes) < 2:
+        return []
+    return [note for note in notes[0] if all(note in own for own in notes)]
