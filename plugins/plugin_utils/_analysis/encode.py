@@ -124,7 +124,9 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     document = _of(dict, value, where)
     missing = required - document.keys()
     if missing:
-        raise InputError(f"{sorted(missing)[0]!r} is a required property", where, REMEDY)
+        raise InputError(
+            f"this is not a whole part: {sorted(missing)[0]} is missing", where, REMEDY
+        )
     found = {
         name: _decoded(known[name], row, f"{where}.{name}")
         for name, row in document.items()
@@ -135,7 +137,7 @@ def _record(kind: Any, value: Any, where: str) -> Any:
 
 def _of(kind: type, value: Any, where: str) -> Any:
     if type(value) is not kind and not (kind is float and type(value) is int):
-        raise InputError(f"this is not of type {NAMES[kind]!r}", where, REMEDY)
+        raise InputError(f"this is not a value of type {NAMES[kind]}", where, REMEDY)
     return value
 
 

@@ -47,10 +47,10 @@ def test_keys_of_later_versions_are_left_out():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": "6"}, "here.n: this is not of type 'integer'"),
-        ({"n": True}, "here.n: this is not of type 'integer'"),
-        ({"low": "1.1"}, "here.low: this is not of type 'number'"),
-        ({"ratio": {}}, "here.ratio: this is not of type 'number'"),
+        ({"n": "6"}, "here.n: this is not a value of type integer"),
+        ({"n": True}, "here.n: this is not a value of type integer"),
+        ({"low": "1.1"}, "here.low: this is not a value of type number"),
+        ({"ratio": {}}, "here.ratio: this is not a value of type number"),
     ],
 )
 def test_what_is_of_another_type_is_named(change, message):
@@ -59,7 +59,7 @@ def test_what_is_of_another_type_is_named(change, message):
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(InputError, match="here: 'n' is a required property"):
+    with pytest.raises(InputError, match="here: this is not a whole part: n is missing"):
         decoded(Score, {"ratio": 1.2, "low": None, "high": None}, "here")
-    with pytest.raises(InputError, match="here: this is not of type 'object'"):
+    with pytest.raises(InputError, match="here: this is not a value of type object"):
         decoded(Score, [], "here")
