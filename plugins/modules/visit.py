@@ -521,13 +521,18 @@ def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | Non
     return probe
 
 
-def sampled(module: AnsibleModule, server: Probe | None, forwarder: Probe | None) -> dict[str, Any]:
-    """Return the packets of each path; nothing where the other end cannot be asked."""
+def sampled(
+    module: AnsibleModule, server: Probe | None, forwarder: Probe | None, dead: set[str]
+) -> dict[str, Any]:
+    """Return the packets of each path but those to ``dead`` addresses; nothing where the other end
+    cannot be asked.
+    """
     began = time.time()
     if not server or not module.params["look"]:
         return {}
+    paths = [path for path in module.params["look"]["paths"] if path["address"] not in dead]
+    asked: Any = {**module.params["look"], "paths": paths, "token": module.params["token"]}
     try:
-        asked: Any = {**module.params["look"], "token": module.params["token"]}
         packets = evidence.look(asked, server, forwarder)
     except OSError as error:
         if not path_is_tested(module.params):
@@ -541,14 +546,31 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
     params = module.params
     server = probe_of(module, params["probe"])
     forwarder = probe_of(module, between(params))
-    found = sampled(module, server, forwarder)
     chunk = (
         spool.Chunk(params["spool"], params["campaign"], params["chunk"])
         if params["chunk"]
         else None
     )
-    found["cells"] = measure(module, cells, chunk, watcher(params, server, forwarder), server)
-    return dict(found, spooled=os.path.basename(chunk.path) if chunk else None)
+    watch = watcher(params, server, forwarder)
+    spooled = os.path.basename(chunk.path) if chunk else None
+    if path_is_tested(params):
+        # A stream to sample would wait for a path on which nothing passes.
+        rows = measure(module, cells, chunk, watch, server)
+        found = sampled(module, server, forwarder, unanswered(cells, rows))
+    else:
+        found = sampled(module, server, forwarder, set())
+        rows = measure(module, cells, chunk, watch, server)
+    return {**found, "cells": rows, "spooled": spooled}
+
+
+def unanswered(cells: list[Checked], rows: list[spool.Trial]) -> set[str]:
+    """Return the addresses at which no server answered a client."""
+    answered: dict[str, bool] = {}
+    for (_name, _load, ends), row in zip(cells, rows):
+        found = any(stream["rc"] == 0 for stream in row["streams"])
+        for end in ends:
+            answered[end["address"]] = answered.get(end["address"], False) or found
+    return {address for address, found in answered.items() if not found}
 
 
 def missing(cells: list[Checked], rows: Iterable[spool.Trial]) -> list[Checked]:

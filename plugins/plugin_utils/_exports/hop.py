@@ -20,7 +20,7 @@ TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does 
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
-SHORTEST = 0.5  # s of a check that a path needs on which nothing passes
+SHORTEST = 1.0  # s of a check that a path needs on which nothing passes
 MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
