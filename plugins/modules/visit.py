@@ -504,6 +504,11 @@ def path_is_tested(params: dict[str, Any]) -> bool:
     return params["engines"] == ["payload"]
 
 
+PROBE_S = (
+    2.0  # for a connection, and for an answer: what is lost is sent again after 1 s (RFC 6298)
+)
+
+
 def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | None:
     """Return the probe of another node. In a check of the payload a node that cannot be reached is
     measured without it: the fault may break this connection, too.
@@ -513,7 +518,7 @@ def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | Non
     if not path_is_tested(module.params):
         return Probe(**asked)
     try:
-        probe = Probe(**asked, timeout=run.REACH_S, patience=run.REACH_S)
+        probe = Probe(**asked, timeout=PROBE_S, patience=PROBE_S)
         probe.clock()
     except (LabError, OSError) as error:
         module.warn(f"The probe of the other node cannot be reached ({error}). {UNSEEN}")

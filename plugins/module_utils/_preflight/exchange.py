@@ -9,6 +9,7 @@ The two nodes do not talk about it. The controller starts both, and joins what e
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import select
 import socket
@@ -91,9 +92,11 @@ def _path(name: str, peer: str, here: Mapping[str, Any], there: Mapping[str, Any
 def exchanges(asked: Mapping[str, Any]) -> list[Exchange]:
     """Return what becomes of each path; datagrams go over those on which ping or TCP does not pass."""
     port = int(asked["port"]) + PayloadCheck.port_offset
-    answers = [
-        (path, _answers_ping(path), _takes_connection(path, port)) for path in paths_of(asked)
-    ]
+    paths = paths_of(asked)
+    with concurrent.futures.ThreadPoolExecutor(2 * MOST_PATHS) as threads:
+        pings = threads.map(_answers_ping, paths)
+        connections = threads.map(lambda path: _takes_connection(path, port), paths)
+        answers = list(zip(paths, pings, connections))
     dead = [path for path, ping, tcp in answers if not (ping and tcp)]
     counts, passed = _counted(dead, port, asked["devices"]) if dead else ({}, [])
     found: list[Exchange] = []

@@ -102,6 +102,7 @@ def again(
         "name": f"{plan['name']}-again"[:64],
         "design": "profiles",
         "control": "all_off",
+        "control_visits": 1,
         "blocks": max(_fewest_again(plan), blocks_for(rate)),
         "paths": plan["paths"],
         "mtus": plan["mtus"],
