@@ -15,14 +15,14 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._restore.dead_man import UNIT
 from ansible_collections.offload.lab.tests.installed.two_hosts import NODES
+from ansible_collections.offload.lab.tests.security.seen_servers import (
+    PROCESSES,
+    WORKLOADS,
+    check_servers,
+    is_server,
+)
 
 pytestmark = pytest.mark.nightly  # installs packages on two hosts, and measures
-WORKLOADS = {
-    "netperf": "{name: netperf, test: TCP_STREAM, engine: netperf}",
-    "iperf3": "{name: iperf3, test: TCP_STREAM, engine: iperf3}",
-    "sockets": "{name: sockets, test: TCP_STREAM, engine: sockets}",
-    "payload": "payload",
-}
 CAMPAIGN = """\
 name: {name}
 design: {design}
@@ -32,36 +32,13 @@ factors: [tso, gro]
 workloads: [{workload}]
 duration: 2
 """
-PROCESSES = """
-import json, os
-seen = []
-for number in filter(str.isdigit, os.listdir("/proc")):
-    try:
-        read = lambda name: open(f"/proc/{number}/{name}").read()
-        status = dict(line.split(":", 1) for line in read("status").splitlines())
-        seen.append({"name": status["Name"].strip(), "argv": read("cmdline").split("\\0")[:-1],
-            "user": int(status["Uid"].split()[0]), "capabilities": int(status["CapEff"], 16),
-            "bounding": int(status["CapBnd"], 16), "no_new_privileges": int(status["NoNewPrivs"]),
-            "unit": read("cgroup").strip().rpartition("/")[2], "number": int(number),
-            "oom": int(read("oom_score_adj"))})
-    except OSError:
-        pass
-print(json.dumps(seen))
-"""
 CAP_SYS_RESOURCE = 24  # a container on some machines has it not
-NOBODY = 65534
 ARMED_S = 8  # from the start of a switch: it is armed then
 SWITCH = f"{UNIT}.service"
 
 
 def processes(hosts, node):
     return json.loads(hosts.inside(node, "python3", "-I", "-c", PROCESSES))
-
-
-def is_server(process):
-    doors = process["name"].endswith("-door")
-    programs = process["name"] == "netserver" or process["argv"][:2] == ["iperf3", "-s"]
-    return doors or programs or "serve" in process["argv"]
 
 
 class Watch(threading.Thread):
@@ -131,13 +108,8 @@ def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
 
 def check(name, watch):
     """Check what was seen of a campaign's servers."""
-    assert watch.servers, name
     print(name, sorted({(seen["name"], seen["unit"]) for seen in watch.servers}))
-    for server in watch.servers:
-        assert server["user"] == NOBODY, server
-        assert server["capabilities"] == server["bounding"] == 0, server
-        assert server["no_new_privileges"] == 1, server
-        assert server["unit"].startswith("offload-lab-server-"), server
+    check_servers(watch.servers)
     for switches in watch.switches.values():
         assert len(switches) > 1, "systemd did not start the switch again"
         for switch in switches:

@@ -94,3 +94,12 @@ def test_a_strike_of_either_end_is_seen(monkeypatch, tmp_path):
 def test_a_strike_is_an_answer_of_its_path_alone(local, address, key):
     end = workload.endpoint({"address": address, "local": local})
     assert visit.of_strike(STRIKE, [end]) == {key: STRIKE["reason"]}
+
+
+def test_packets_are_not_sampled_where_no_server_answered_a_client():
+    ends = [workload.endpoint({"address": f"198.18.{place}.2", "port": 12865}) for place in "0123"]
+    cells = [({}, LOAD, [end]) for end in ends[:3]] + [({}, LOAD, ends[2:])]
+    failed, passed = {"streams": [{"rc": 1}]}, {"streams": [{"rc": 1}, {"rc": 0}]}
+    rows = [failed, passed, failed, passed]
+    assert visit.unanswered(cells, rows) == {"198.18.0.2"}
+    assert visit.unanswered(cells[:1], [{"streams": []}]) == {"198.18.0.2"}
