@@ -1,31 +1,105 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from the types of a campaign's result: the JSON Schema of analysis.json.
+"""What follows from the types of a campaign's result: the JSON Schema of analysis.json, and the tables
+of its keys in docs/data-format.md.
 
-Run it to write the file again.
+Run it to write both again: python tools/docs/result.py
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
+import re
+import typing
 from pathlib import Path
+from typing import Any
 
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import result
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import schema_of
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SCHEMA = CHECKOUT / "plugins/plugin_utils/_campaign/schemas/analysis.json"
+PAGE = CHECKOUT / "docs/data-format.md"
+TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+FIELD = re.compile(r"((?:^    # .*\n)*)^    (\w+): [^#\n]*(?:# (.*))?$", re.MULTILINE)
 
 
 def schema() -> str:
     """Return the JSON Schema of analysis.json, a definition a line."""
-    whole = schema_of(Analysis, "analysis.json of offload.lab")
+    whole = schema_of(result.Analysis, "analysis.json of offload.lab")
     definitions = whole.pop("$defs")
     lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in definitions.items()]
     head = json.dumps(whole)[:-1]
     return f'{head}, "$defs": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
+def _comments(kind: Any) -> dict[str, str]:
+    """Return the comment of each field of a dataclass, those of its bases too."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__[:-1]):
+        for above, name, beside in FIELD.findall(inspect.getsource(one)):
+            words = beside or " ".join(re.findall(r"^    # (.*)$", above, re.MULTILINE))
+            if words:
+                found[name] = words
+    return found
+
+
+def _shape(hint: Any) -> str:
+    """Return the keys of what a field holds, such as ``[{n, median}]``; nothing for a plain value."""
+    if typing.get_origin(hint) is typing.Annotated:
+        return ""
+    parts = [part for part in typing.get_args(hint) if part is not type(None)]
+    if dataclasses.is_dataclass(hint):
+        return f"{{{', '.join(field.name for field in dataclasses.fields(hint))}}}"
+    if typing.is_typeddict(hint):
+        return f"{{{', '.join(typing.get_type_hints(hint))}}}"
+    inner = _shape(parts[-1 if typing.get_origin(hint) is dict else 0]) if parts else ""
+    if typing.get_origin(hint) is list and inner:
+        return f"[{inner}]"
+    return inner
+
+
+def _choices(hint: Any) -> list[str]:
+    """Return the texts that a field may be, where they are few."""
+    for part in (hint, *typing.get_args(hint)):
+        for limits in getattr(part, "__metadata__", ()):
+            if "enum" in limits:
+                return [f"`{text}`" for text in limits["enum"]]
+    return []
+
+
+def _row(field: dataclasses.Field[Any], hint: Any, comment: str) -> str:
+    shape = _shape(hint)
+    parts = [", ".join(_choices(hint)) or (f"`{shape}`" if 0 < len(shape) <= MOST else "")]
+    content = ": ".join(filter(None, [*parts, comment.replace("None", "null")]))
+    other = "absent, or " if field.default is None else "null, or "
+    start = other if type(None) in typing.get_args(hint) else ""
+    return f"| `{field.name}` | {start}{content} |"
+
+
+MOST = 100  # characters of keys in a row; what has more has a table of its own
+
+
+def table(name: str) -> str:
+    """Return the table of a type's keys."""
+    kind = getattr(result, name)
+    hints = typing.get_type_hints(kind, include_extras=True)
+    comments = _comments(kind)
+    rows = [
+        _row(field, hints[field.name], comments.get(field.name, ""))
+        for field in dataclasses.fields(kind)
+    ]
+    return "\n".join(["| key | content |", "| --- | --- |", *rows, ""])
+
+
+def page() -> str:
+    """Return docs/data-format.md with its tables."""
+    return TABLE.sub(lambda match: match[1] + table(match[2]) + match[3], PAGE.read_text())
+
+
 if __name__ == "__main__":
     SCHEMA.write_text(schema())
+    PAGE.write_text(page())

@@ -114,9 +114,10 @@ class InteractionEffect(Effect):
 class Described:
     """What a metric is in a table."""
 
+    # such as `throughput`, `latency_p99`, `service_demand_client`, `cpu_server_softirq`
     metric: str
-    label: str
-    unit: str
+    label: str  # in words
+    unit: str  # of its values
     better: Better | None  # None where it depends on the throughput
     end: End | None
 
@@ -125,9 +126,9 @@ class Described:
 class Metric(Described):
     """One metric of a table, of which medians alone are known."""
 
-    compared: bool
-    control: ProfileSpread
-    rows: Sequence[ProfileSpread]
+    compared: bool  # false for rare kinds of CPU time: medians alone
+    control: ProfileSpread  # both its visits
+    rows: Sequence[ProfileSpread]  # every other profile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,15 +150,15 @@ class Drift:
 class Comparison(Metric):
     """One metric of a table, whose profiles are compared with the control."""
 
-    rows: Sequence[ProfileEffect]
+    rows: Sequence[ProfileEffect]  # every other profile, against the control
     main_effects: list[FactorEffect] | None = None  # of a full factorial or a screen
-    interactions: list[InteractionEffect] | None = None
-    noise_floor: Ratio | None  # as a ratio above 1, like the next one
-    smallest_detectable: Ratio | None
-    aa: SelfEffect
-    trial_sd: float | None
-    drift: Drift
-    warnings: list[str]
+    interactions: list[InteractionEffect] | None = None  # two factors, beyond what each does alone
+    noise_floor: Ratio | None  # how far the control's second visit may be from the first, above 1
+    smallest_detectable: Ratio | None  # the smallest effect that could have been shown, above 1
+    aa: SelfEffect  # the control's second visit against its first
+    trial_sd: float | None  # the scatter of a trial, a logarithm
+    drift: Drift  # the trend over blocks
+    warnings: list[str]  # sentences
 
     @property
     def effects(self) -> Sequence[Effect]:
@@ -310,21 +311,23 @@ class Forbidden:
 class Recommendation:
     """What to set; ``name`` is None where nothing is recommended, and ``why`` says why."""
 
-    name: str | None
-    levels: Levels
-    changes: Levels
-    settings: dict[str, Any]
-    goals: list[Goal]
-    confirmed: bool
+    name: str | None  # the profile; null where nothing is recommended
+    levels: Levels  # all of them
+    changes: Levels  # the levels that differ from the control
+    settings: dict[str, Any]  # of the whole profile, by end and device class
+    goals: list[Goal]  # in which it is shown to be better
+    confirmed: bool  # whether its numbers are of blocks that chose nothing
+    # fresh blocks, or a plan with one candidate
     confirmed_by: Annotated[str, {"enum": ["plan", "confirmation"]}] | None
+    # the mean gain over all tables, half of it throughput or transactions, half CPU
     score: Score | None
-    by: list[SetEffect]
-    costs_unknown_in: list[SetEffect]
-    best: bool
-    not_told_apart: list[str]
-    against: list[Against]
-    forbidden: list[Forbidden]
-    why: str
+    by: list[SetEffect]  # the set against the control in each table
+    costs_unknown_in: list[SetEffect]  # where it may cost more than `matters`
+    best: bool  # no other set scores more by more than `matters`
+    not_told_apart: list[str]  # the sets that may
+    against: list[Against]  # its score over that of each other confirmed set
+    forbidden: list[Forbidden]  # sets that cannot be recommended
+    why: str  # why nothing is recommended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -454,8 +457,8 @@ class DeviceVerdict(Verdict):
 class Trials:
     """How many trials there were, and how many in trouble."""
 
-    trials: Count
-    troubled: Count
+    trials: Count  # checks of the payload
+    troubled: Count  # checks in trouble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,14 +512,16 @@ class Reported:
 class PathVerdict(Trials):
     """What the payload says of one path."""
 
-    path: str
-    mtu: int
-    verdict: str  # broken, broken without, broken everywhere, suspect, lossy, clean
-    blames: list[Blame]
+    path: str  # of the trials
+    mtu: int  # of the trials
+    # `broken`, `broken without` (all off too), `broken everywhere` (all off was not visited),
+    # `suspect`, `lossy`, `clean`
+    verdict: str
+    blames: list[Blame]  # the condition, its trials, and Fisher's p
     off: list[str]  # the fewest settings to switch off here
-    messages: Count
-    lost: Count  # of these, or wrong
-    bounds: list[Bound]
+    messages: Count  # that were sent
+    lost: Count  # messages that did not arrive as sent
+    bounds: list[Bound]  # the largest shares that may be wrong with a setting on, together at 95 %
     kind: str  # what was wrong most often
     first: Example | None  # the smallest message that was wrong
     sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
@@ -530,8 +535,8 @@ class PathFinding(PathVerdict):
     """The verdict of a path, where it breaks, and the report's sentence."""
 
     hops: list[list[Hop]]  # for each end that breaks the likeliest hop, and those near it
-    reports: list[Reported]
-    text: str
+    reports: list[Reported]  # known cases like this
+    text: str  # the report's sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -557,30 +562,31 @@ class PayloadFindings:
 class Analysis:
     """The content of analysis.json."""
 
-    schema: int
-    campaign: str
+    schema: int  # the version of these keys
+    campaign: str  # its name
     kind: Annotated[str, {"enum": ["measured", "imported"]}]
-    design: str
-    seed: int | None
-    created: str | None
-    blocks: Annotated[int, {"minimum": 1}]
-    control: str
-    methods: Methods
-    error_rate: ErrorRate
-    trials: TrialCounts
-    factors: list[AnalysedFactor]
-    profiles: dict[str, Levels]
-    tables: list[AnalysedTable]
-    scatter: Scattered | None
-    attribution: list[Attribution]
+    design: str  # of the plan
+    seed: int | None  # of the plan
+    created: str | None  # when the plan was made
+    blocks: Annotated[int, {"minimum": 1}]  # of the plan
+    control: str  # the profile that the others are compared with
+    methods: Methods  # how effects were computed, in words and numbers
+    error_rate: ErrorRate  # how many effects were tested together
+    trials: TrialCounts  # by what became of them, and by guard; `failures` are the first 20
+    factors: list[AnalysedFactor]  # what was varied
+    profiles: dict[str, Levels]  # the levels of each factor
+    tables: list[AnalysedTable]  # one a pair, path, MTU and workload
+    scatter: Scattered | None  # standard deviations of logarithms, and what they go with
+    attribution: list[Attribution]  # which setting leads, by goal and table
+    # by profile, over all tables, the control first; `forbids`: why it is not recommended
     failures: list[Failures]
-    recommendation: Recommendation
-    confirmation: Confirmation | None
-    search: SearchPath | None
-    unfinished: Unfinished | None
-    verdicts: list[DeviceVerdict]
-    untestable: dict[str, str]
-    warnings: list[str]
+    recommendation: Recommendation  # what to set
+    confirmation: Confirmation | None  # what was chosen, in fresh blocks
+    search: SearchPath | None  # its rounds, its end and its nominees
+    unfinished: Unfinished | None  # what is missing or was added; then nothing is claimed
+    verdicts: list[DeviceVerdict]  # what each setting did on each device
+    untestable: dict[str, str]  # factors and profiles, each with the reason
+    warnings: list[str]  # sentences
     payload: PayloadFindings | None = None  # where the payload was checked
     nominated: list[Nominee] | None = None  # of a running campaign
 

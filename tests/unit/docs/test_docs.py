@@ -80,9 +80,10 @@ def test_every_variable_of_every_role_is_in_the_reference():
     assert sorted(name for name in wanted if f"| `{name}` |" not in page) == []
 
 
-def test_the_schema_of_the_analysis_follows_from_its_types():
+def test_the_schema_of_the_analysis_and_the_tables_of_its_keys_follow_from_its_types():
     """Where this fails: python tools/docs/result.py."""
     assert result.SCHEMA.read_text() == result.schema()
+    assert result.PAGE.read_text() == result.page()
 
 
 def test_every_factor_is_in_the_reference():
