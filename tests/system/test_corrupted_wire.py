@@ -34,6 +34,7 @@ def pods(lab_packages_required, monkeypatch):
         yield lab
 
 
+@pytest.mark.nightly  # what the counters mean is tested without a lab
 def test_the_node_at_which_packets_arrive_corrupted_is_named(pods, tmp_path):
     pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
     records = (tmp_path / "wire/trials.jsonl").read_text().splitlines()
