@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._base.errors import LabError
 from .._figures import marks
+from .._known_cases.known_cases import known_cases
 from .._statistics import text
 from .._untrusted import markdown
 from .nouns import CampaignReport
@@ -51,6 +52,15 @@ def environment(*, is_page: bool = True) -> jinja2.Environment:
 
 
 @functools.lru_cache(maxsize=None)
+def _with_links(text: str) -> str:
+    """Return a text of Markdown in which the reports of known cases can be clicked. No other address
+    becomes a link.
+    """
+    for case in known_cases():
+        text = text.replace(markdown.escape(case.link), f"<{case.link}>")
+    return text
+
+
 def markdown_environment() -> tuple[jinja2.Environment, Callable[[str], str]]:
     """Return the Jinja2 environment of report.md, which escapes each text that it shows, and what
     marks a text as Markdown.
@@ -61,7 +71,7 @@ def markdown_environment() -> tuple[jinja2.Environment, Callable[[str], str]]:
     made = markupsafe.Markup
 
     def shown(value: object) -> object:
-        return value if isinstance(value, made) else made(markdown.escape(value))
+        return value if isinstance(value, made) else made(_with_links(markdown.escape(value)))
 
     new = plain.overlay(autoescape=True, finalize=shown)
     new.filters = {
