@@ -5,10 +5,25 @@
 together.
 """
 
+import runpy
+import tempfile
 from pathlib import Path
 
 import yaml
 
+HERE = Path(__file__).parent  # .build/docs/source of the checkout
+
+
+def example_report() -> None:
+    """Write the report of the recorded demo, as a page of its own in the site."""
+    pictures = runpy.run_path(str(HERE.parents[2] / "tools/docs/pictures.py"))
+    with tempfile.TemporaryDirectory() as folder:
+        page = pictures["report"](Path(folder))
+    (HERE / "example").mkdir(exist_ok=True)
+    (HERE / "example/example-report.html").write_text(page)
+
+
+example_report()
 COLLECTION = yaml.safe_load(Path(__file__).with_name("galaxy.yml").read_text())
 
 project = "offload.lab"
@@ -16,6 +31,7 @@ version = release = COLLECTION["version"]
 author = "The offload.lab developers"
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
 html_theme = "furo"
+html_extra_path = ["example"]
 html_title = f"offload.lab {version}"
 html_theme_options = {
     "navigation_with_keys": True,

@@ -272,8 +272,10 @@ def test_the_site_is_built_without_a_warning():
     made = CHECKOUT / ".build/docs/html"
     assert "tcp-segmentation-offload" in (made / "reference/factors.html").read_text()
     assert (made / "collections/offload/lab/ethtool_module.html").is_file()
+    assert "tenant_vxlan" in (made / "example-report.html").read_text()
     first = (made / "index.html").read_text()
     galaxy = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())
     newest = f'Version {galaxy["version"]}. <a href="{galaxy["documentation"]}">'
     doors = ("docs/first-report.html", "docs/two-hosts.html", "docs/is-it-broken.html")
-    assert [wanted for wanted in (newest, "report.png", *doors) if wanted not in first] == []
+    wanted = (newest, "report.png", "example-report.html", *doors)
+    assert [text for text in wanted if text not in first] == []
