@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..plugin_utils._analysis.verdicts import verify_rows
-from ..plugin_utils._paths import sources
+from ..plugin_utils._paths.sources import LAB
 from ..plugin_utils._trials.evidence_paths import evidence_paths
 
 OURS = ("ends", "features")  # options that the module on the node does not have
@@ -29,11 +29,11 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         given = dict(self._task.args)
-        sources.take(task_vars)
         ends, features = (given.pop(name, None) for name in OURS)
         try:
             if ends:
-                given["paths"] = evidence_paths(ends["paths"], ends["client"], ends["server"])
+                paths = map(LAB.named, ends["paths"])
+                given["paths"] = evidence_paths(paths, ends["client"], ends["server"])
         except LabError as error:
             return {**result, "failed": True, "msg": str(error)}
         except (AttributeError, KeyError, TypeError):

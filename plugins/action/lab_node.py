@@ -20,16 +20,19 @@ from ..plugin_utils._action.controller import (
     Spec,
     TaskVars,
 )
+from ..plugin_utils._campaign.chosen import OWN_PATHS
 from ..plugin_utils._lab import forwarders, guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths, walked_of
+from ..plugin_utils._paths.sources import with_own
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
     "part": {"type": "str", "choices": ["ends", "devices", "tunnels", "own"], "default": "ends"},
     "datapath": {"type": "str", "choices": ["system", "netdev"], "default": "system"},
+    **OWN_PATHS,
 }
 
 
@@ -111,10 +114,12 @@ class ActionModule(ControllerAction):
         node = task_vars["inventory_hostname"]
         if options["part"] == "tunnels":
             return lab_node.tunnels_of(variables, nodes, node, task_vars["hostvars"])
-        asked = (variables, nodes, options["datapath"], self._guests(variables, task_vars), node)
+        ports = self._guests(variables, task_vars)
+        paths = with_own(options["own_paths"])
+        asked = (variables, nodes, options["datapath"], ports, node)
         if options["part"] == "devices":
-            return {"devices": lab_node.devices_of(*asked)}
-        return lab_node.ends_of(*asked)
+            return {"devices": lab_node.devices_of(*asked, paths=paths)}
+        return lab_node.ends_of(*asked, paths=paths)
 
     @staticmethod
     def _guests(variables: Variables, task_vars: TaskVars) -> list[GuestPort]:

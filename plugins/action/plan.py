@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..module_utils._base.errors import InputError
@@ -20,7 +20,7 @@ from ..plugin_utils._action.controller import ControllerAction, Spec
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
-from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
@@ -34,8 +34,7 @@ from ..plugin_utils._campaign.plan_file import (
     write_plan,
 )
 from ..plugin_utils._lab import forwarders, guests
-from ..plugin_utils._paths import sources
-from ..plugin_utils._paths.own_paths import Walked, walked_of
+from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
 from ..plugin_utils._request import disturbs
 from ..plugin_utils._request.as_found import with_as_found
 from ..plugin_utils._request.fixed import warnings, without_fixed
@@ -47,6 +46,7 @@ preload()  # a campaign's later tasks need it, too
 
 SPEC: Spec = {
     **IN_RESULTS,
+    **OWN_PATHS,
     "lab_mtu": {"type": "int"},
     "engine": {"type": "str"},
     "chunk_seconds": {"type": "int", "default": VISIT["chunk_seconds"]["default"]},
@@ -80,9 +80,10 @@ class ActionModule(ControllerAction):
         forwards = forwarding.between(between, task_vars.get("hostvars", {}))
         if campaign["lengths"] and options["scatter_from"] and old is None:
             campaign = _with_length(campaign, options["scatter_from"])
-        plan = _planned(campaign, forwards)
+        plan = _planned(campaign, forwards, options["own_paths"])
         if old is not None:
             _refuse_other_plan(old, plan, path)
+            old = _with_own_paths(old, plan, path)
         fixed = list(warnings(campaign, nodes))
         lines = describe(plan, lab_mtu) + [f"warning: {text}" for text in fixed]
         if self._task.check_mode:
@@ -149,15 +150,25 @@ def _with_length(campaign: Campaign, folder: str) -> Campaign:
     return before_the_first(campaign, plan, earlier, stream_records(record, []))
 
 
-def _planned(campaign: Campaign, between: Between | None) -> Plan:
+def _planned(campaign: Campaign, between: Between | None, existing: Mapping[str, OwnPath]) -> Plan:
     """Return the plan of a campaign that is made now."""
     plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    own = sources.encapsulations(campaign["paths"])
+    own = {name: existing[name] for name in campaign["paths"] if name in existing}
     if own:
-        plan["encapsulations"] = own
+        plan["own_paths"] = own
     if between:
         plan["forwarder"] = between
     return plan
+
+
+def _with_own_paths(old: Plan, new: Plan, path: str) -> Plan:
+    """Return the plan of an earlier version with its paths, which it has to carry to go on."""
+    if "encapsulations" not in old or "own_paths" not in new:
+        return old
+    known: Plan = {**old, "own_paths": new["own_paths"]}
+    del known["encapsulations"]
+    write_plan(path, known)
+    return known
 
 
 def _refuse_other_plan(old: Plan, new: Plan, path: str) -> None:

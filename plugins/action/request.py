@@ -19,10 +19,11 @@ from ansible.utils.vars import load_extra_vars
 
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._campaign.chosen import IN_RESULTS, asked_campaign, places
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
+from ..plugin_utils._paths.sources import with_own
 from ..plugin_utils._request import campaign as campaign_checks
 from ..plugin_utils._request import engines
 from ..plugin_utils._request import hosts as host_checks
@@ -33,6 +34,7 @@ ROLES = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "roles")
 SPEC: Spec = {
     "group": {"type": "str", "default": "lab_nodes"},
     **IN_RESULTS,
+    **OWN_PATHS,
     "engine": {"type": "str", "default": "netperf"},
     "campaign_required": {"type": "bool", "default": False},
     "readings": {"type": "dict", "default": {}},
@@ -123,13 +125,14 @@ class ActionModule(ControllerAction):
         yield from campaign_checks.wrong_forwarder(campaign, between)
         if not wrong:
             pairs = campaign_checks.pairs_of(campaign, playing)
+            known = with_own(arguments["own_paths"])
             nodes = dict.fromkeys(itertools.chain.from_iterable(pairs))
             for node in nodes:
                 values = _values(hostvars[node])
                 yield from (
                     campaign_checks.wrong_guests(campaign, node, homes[node], values)
                     if node in homes
-                    else campaign_checks.wrong_paths(campaign, node, values)
+                    else campaign_checks.wrong_paths(campaign, node, values, known)
                 )
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:

@@ -16,7 +16,6 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC
 from ..plugin_utils._action.console import say, warn
-from ..plugin_utils._paths import sources
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
 
@@ -35,7 +34,6 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        sources.take(task_vars)
         self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
         _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
         options["client"] = options["client"] or (task_vars or {}).get(

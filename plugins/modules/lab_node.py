@@ -33,6 +33,10 @@ options:
     type: str
     choices: [system, netdev]
     default: system
+  own_paths:
+    description: The paths of a network that exists already, as RV(own) has them. The node gets its ends and devices.
+    type: dict
+    default: {}
 seealso:
   - module: offload.lab.request
 """

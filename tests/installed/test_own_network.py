@@ -89,7 +89,7 @@ def test_from_two_hosts_to_a_setting_that_stays(pods, user, tmp_path):
     user("report", "-e", "offload_lab_campaign_file=pods.yml")
     plan = json.loads((tmp_path / "results/pods/plan.json").read_text())
     trials = (tmp_path / "results/pods/trials.jsonl").read_text().splitlines()
-    assert plan["encapsulations"] == {"pods": "vxlan"}
+    assert plan["own_paths"]["pods"]["vni"] is not None
     assert not [trial for trial in map(json.loads, trials) if trial["error"]]
     # What a busy machine recommends is not foreseen: the settings are given.
     (tmp_path / "wanted.yml").write_text(yaml.safe_dump({"offload_lab_recommended": WANTED}))

@@ -13,7 +13,6 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._base.errors import LabError
-from .._paths import sources
 
 Spec = dict[str, dict[str, Any]]  # of options, by name, as Ansible's argument specs
 TaskVars = dict[str, Any]  # of the host that the task is for
@@ -31,7 +30,6 @@ class ControllerAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
         result: Answered = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec(self.SPEC, **self.NEEDS)
-        sources.take(task_vars)
         try:
             result.update(self.answer(options, task_vars or {}))
         except LabError as error:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._campaign.nouns import Plan
+from .._campaign.plan_file import paths_of
 from .._known_cases.known_cases import Host, KnownCase, like
-from .._paths.sources import path_named
 from .._trials.payload import Checks
 from .cure import at, varied
 from .hop import likeliest
@@ -38,8 +38,7 @@ def hops_of(plan: Plan, row: PathVerdict, checks: Checks) -> list[list[Hop]]:
 
 def known_cases_of(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> list[KnownCase]:
     """Return the known cases that are like what is broken on a path."""
-    encapsulations = plan.get("encapsulations", {})
-    around = encapsulations.get(row.path) or path_named(row.path).encapsulation.name
+    around = paths_of(plan).named(row.path).encapsulation.name
     return like(hosts, around, blamed_settings(plan, row))
 
 

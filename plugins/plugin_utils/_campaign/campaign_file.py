@@ -19,7 +19,7 @@ from typing import Any
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
 from .._paths.path import Pair
-from .._paths.sources import all_paths
+from .._paths.sources import LAB, Paths
 from .._statistics.rules import MATTERS
 from .._untrusted.texts import clean
 from . import lengths
@@ -86,14 +86,14 @@ OVERRIDES = (
 )
 
 
-def load_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the paths of all sources,
-    and give each key of a workload.
+def load_schema(name: str, known: Paths = LAB) -> dict[str, Any]:
+    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the known paths, and give
+    each key of a workload.
     """
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
         schema = dict(json.load(stream))
     if name == "campaign":
-        paths = list(all_paths())
+        paths = list(known.by_name)
         items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
         schema["properties"]["paths"]["items"] = items
         schema["$defs"].update(workload.definitions())
@@ -101,12 +101,14 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-def validate(document: object, name: str, where: str, definition: str = "") -> None:
+def validate(
+    document: object, name: str, where: str, definition: str = "", known: Paths = LAB
+) -> None:
     """Raise :class:`InputError` for the first place where ``document`` does not fit schema ``name``,
     or a definition of it.
     """
     _refuse_numbers(document, where)
-    error = _jsonschema(where).exceptions.best_match(_errors(document, name, definition))
+    error = _jsonschema(where).exceptions.best_match(_errors(document, name, definition, known))
     if error:
         raise InputError(
             _what(error), _place(where, error.absolute_path), error.schema.get("description")
@@ -135,8 +137,8 @@ def _jsonschema(where: str) -> Any:
     return jsonschema
 
 
-def _errors(document: object, name: str, definition: str = "") -> Any:
-    schema = load_schema(name)
+def _errors(document: object, name: str, definition: str = "", known: Paths = LAB) -> Any:
+    schema = load_schema(name, known)
     if definition:
         schema["$ref"] = f"#/$defs/{definition}"
     return _jsonschema(name).Draft202012Validator(schema).iter_errors(document)
@@ -327,20 +329,26 @@ def _pair(client: str, server: str) -> Pair:
     return {"client": client, "server": server}
 
 
-def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str] = ()) -> Campaign:
+def read_campaign(
+    campaign: object,
+    where: str = "campaign",
+    nodes: Sequence[str] = (),
+    known: Paths = LAB,
+) -> Campaign:
     """Check a campaign and return it complete: defaults filled in, factors and workloads as
     plan.json has them.
 
-    ``nodes`` are the names of the hosts that ``pairs: all`` means.
+    ``nodes`` are the names of the hosts that ``pairs: all`` means, ``known`` the paths that it may
+    name.
     """
     given: Any = (
         {key: value for key, value in campaign.items() if value is not None}
         if isinstance(campaign, dict)
         else campaign
     )
-    validate(given, "campaign", where)
+    validate(given, "campaign", where, known=known)
     full: Any = {**DEFAULTS, **given}
-    _fill(full, nodes, where)
+    _fill(full, nodes, where, known)
     _check_names(full, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
     if full["design"] == "search":
@@ -354,14 +362,14 @@ def read_campaign(campaign: object, where: str = "campaign", nodes: Sequence[str
     return full
 
 
-def _fill(full: Any, nodes: Sequence[str], where: str) -> None:
+def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
     """Replace what a campaign says in short by what plan.json has."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
     lengths.take(full, where)
     factors: list[Factor] = []
     for asked in full["factors"]:
-        factors += read_factor(asked, full)
+        factors += read_factor(asked, full, known)
     check_needs(factors, where)
     full["factors"] = factors
     full["workloads"] = [

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engines import ENGINES
-from .._paths.sources import all_paths
+from .._paths.sources import Paths, with_own
 from .campaign_file import (
     OVERRIDES,
     load_campaign,
@@ -32,6 +32,8 @@ CAMPAIGN: dict[str, dict[str, Any]] = {
     "campaign_file": {"type": "path"},
     "overrides": {"type": "dict", "default": {}},
 }
+# Of those that check it before it is planned: the paths of a network that exists already.
+OWN_PATHS: dict[str, dict[str, Any]] = {"own_paths": {"type": "dict", "default": {}}}
 IN_RESULTS = {**CAMPAIGN, "results_dir": {"type": "path", "default": "results"}}
 
 
@@ -71,9 +73,9 @@ def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, obj
     return {**campaign, "mtus": [lab_mtu]} if lab_mtu and not campaign.get("mtus") else campaign
 
 
-def with_paths(campaign: dict[str, object]) -> dict[str, object]:
-    """Return the campaign with the paths that are there already, where it names none itself."""
-    there = [name for name, path in all_paths().items() if path.nodes]
+def with_paths(campaign: dict[str, object], known: Paths) -> dict[str, object]:
+    """Return the campaign with the paths that exist already, where it names none itself."""
+    there = known.existing()
     return {**campaign, "paths": there} if there and not campaign.get("paths") else campaign
 
 
@@ -117,9 +119,10 @@ def asked_campaign(
             f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
         )
     given = with_engine(override(campaign, options["overrides"]), options.get("engine"))
-    given = with_paths(given)
+    known = with_own(options.get("own_paths"))
+    given = with_paths(given, known)
     return AskedCampaign(
-        read_campaign(with_mtus(given, lab_mtu), where, nodes),
+        read_campaign(with_mtus(given, lab_mtu), where, nodes, known),
         where,
         None if given.get("mtus") else lab_mtu,
     )

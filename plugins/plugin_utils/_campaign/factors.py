@@ -17,7 +17,7 @@ from typing import Any, NotRequired, TypedDict
 from ...module_utils._base.errors import InputError
 from ...module_utils._kinds.kinds import KINDS
 from .._paths.path import FORWARDER, UNDERLAY
-from .._paths.sources import device_classes
+from .._paths.sources import LAB, Paths
 from .nouns import Factor, Levels, Settings
 
 ENDS = {
@@ -95,7 +95,7 @@ def _devices_at(side: str, devices: list[str]) -> list[str]:
     return devices
 
 
-def read_factor(asked: str | AskedFactor, campaign: Varied) -> list[Factor]:
+def read_factor(asked: str | AskedFactor, campaign: Varied, known: Paths = LAB) -> list[Factor]:
     """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a
     mapping).
     """
@@ -103,7 +103,7 @@ def read_factor(asked: str | AskedFactor, campaign: Varied) -> list[Factor]:
     where = f"factor {asked['name']}"
     kind = _kind_of(asked, where)
     values = _levels(asked.get("levels"), kind, where)
-    devices = asked.get("devices") or KINDS[kind].devices or device_classes(campaign["paths"])
+    devices = asked.get("devices") or KINDS[kind].devices or known.classes(campaign["paths"])
     sides = asked.get("sides", campaign["sides"])
     sides = sides if isinstance(sides, list) else [sides]
     return [

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._engines.workload import Workload
+from .._paths.own_paths import OwnPath
 from .._paths.path import Pair
 from .._statistics.looks import Look
 
@@ -231,7 +232,8 @@ class Plan(Outline):
     time: NotRequired[TimePlan]
     sampling: NotRequired[str]  # the engine whose streams are sampled, where no workload makes one
     forwarder: NotRequired[Between]
-    encapsulations: NotRequired[dict[str, str]]  # of paths that were there already, by path
+    own_paths: NotRequired[dict[str, OwnPath]]  # those that exist without the lab
+    encapsulations: NotRequired[dict[str, str]]  # the same in plans of earlier versions, by path
     visits: list[Visit]
     looks: NotRequired[list[Look]]
     looked: NotRequired[list[Decided]]  # not in the file: the looks that were made

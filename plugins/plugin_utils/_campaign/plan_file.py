@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
+from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
+from .._paths.sources import Paths, with_own
 from . import confirmation, looks, spending
 from .design import (
     SCHEMA,
@@ -43,6 +46,7 @@ ADDED = (
     "control_visits",
     "verify",
 )  # keys that plans of earlier versions lack
+AROUND = {one.name: one for one in (PLAIN, VXLAN, GENEVE, GRE)}
 MOST_DECISIONS = 3  # on a time budget: how the first blocks go on, and what fills its rest
 MOST_VISITS = 800  # of an event, which must stay small
 
@@ -113,6 +117,15 @@ def read_whole_plan(folder: str) -> Plan | None:
     if plan and plan["design"] == "search":
         plan = confirmation.with_search(plan, read_search(folder))
     return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
+
+
+def paths_of(plan: Plan) -> Paths:
+    """Return the paths that a campaign may name, its own among them."""
+    known = dict(with_own(plan.get("own_paths")).by_name)
+    for name, around in plan.get("encapsulations", {}).items():
+        usual = known.get(name) or Path(name, (UNDERLAY,))
+        known[name] = replace(usual, encapsulation=AROUND.get(around, PLAIN))
+    return Paths(known)
 
 
 def write_confirmation(folder: str, decided: Confirmation) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from .._campaign.factors import ENDS
 from .._campaign.looks import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
-from .._paths.sources import path_named
+from .._campaign.plan_file import paths_of
 from .hop import blocks_for, seconds_for
 
 CHECKSUMS = ("tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6")
@@ -30,9 +30,9 @@ MOST_FACTORS = 20  # each adds two visits to a block
 def _of_tunnels(plan: Plan, paths: Iterable[str]) -> list[str]:
     """Return the features with which a device cuts packets inside the tunnels of these paths."""
     found: dict[str, None] = {}
-    own = plan.get("encapsulations", {})
+    known = paths_of(plan)
     for path in paths:
-        around = own.get(path) or path_named(path).encapsulation.name
+        around = known.named(path).encapsulation.name
         found.update(dict.fromkeys(OF_TUNNELS.get(around, UDP_TUNNEL)))
     return list(found)
 

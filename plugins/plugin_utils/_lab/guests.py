@@ -14,7 +14,7 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._base.network import VXLAN_OVERHEAD
 from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH
 from .._paths.path import Devices, Pair
-from .._paths.sources import path_named
+from .._paths.sources import LAB
 from .tenants import FLAT_TAG
 
 GROUP = "lab_tenants"
@@ -69,7 +69,7 @@ def first_pair(playing: Sequence[str]) -> list[Pair]:
 
 
 def _tunnelled(guest: Variables) -> bool:
-    return path_named(guest.get("offload_lab_tenant_path") or USUAL_TENANT_PATH).tunnelled
+    return LAB.named(guest.get("offload_lab_tenant_path") or USUAL_TENANT_PATH).tunnelled
 
 
 def around(variables: Variables) -> int:

@@ -13,9 +13,9 @@ from typing import Any, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
-from .._paths import sources
 from .._paths.lab_paths import FORWARDED, TENANT, USUAL_TUNNEL, add_forwarded
 from .._paths.path import Devices, End, Endpoints, PathDevice
+from .._paths.sources import LAB, Paths
 from . import guests, tenants, tunnels
 from .guests import GuestPort
 from .tunnels import InTunnel, Tunnel, TunnelPort, check_tunnel
@@ -136,13 +136,15 @@ def devices_of(
     datapath: str,
     ports: Sequence[GuestPort] = (),
     node: str = "",
+    *,
+    paths: Paths = LAB,
 ) -> Devices:
     """Return the devices of a node by class, as a lab with this datapath has them.
 
     ``ports`` are those of its guests, ``node`` is its name.
     """
     devices = _lab_devices(variables, tenants_of(variables, nodes), datapath, ports)
-    sources.add_existing(node, {}, devices)
+    paths.add_existing(node, {}, devices)
     return devices
 
 
@@ -188,6 +190,8 @@ def ends_of(
     datapath: str,
     ports: Sequence[GuestPort] = (),
     node: str = "",
+    *,
+    paths: Paths = LAB,
 ) -> InLab:
     """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU
     these have.
@@ -207,7 +211,7 @@ def ends_of(
     given = _all_addresses(endpoints)
     if variables.get("forwarding"):
         add_forwarded(endpoints)
-    sources.add_existing(node, endpoints, devices)
+    paths.add_existing(node, endpoints, devices)
     return {
         "tenants": planned,
         "devices": devices,
@@ -228,9 +232,8 @@ def _all_addresses(endpoints: Endpoints) -> list[str]:
 
 def guest_ends_of(device: str, address: str, path: str, datapath: str) -> InLab:
     """Return what a tenant that is a host has in the lab: one device, and an end of one path."""
-    known = sources.all_paths()
     of_tenants = [
-        name for name, one in known.items() if TENANT in one.devices and name not in FORWARDED
+        name for name, one in LAB.by_name.items() if TENANT in one.devices and name not in FORWARDED
     ]
     if path not in of_tenants:
         raise InputError(
@@ -240,7 +243,7 @@ def guest_ends_of(device: str, address: str, path: str, datapath: str) -> InLab:
         )
     devices = guests.devices_of(device)
     end: End = {"netns": None, "address": address}
-    inner = known[path].tunnelled
+    inner = LAB.by_name[path].tunnelled
     return {
         "tenants": [],
         "devices": devices,

@@ -19,8 +19,8 @@ from .._analysis.campaign_verdicts import features_of
 from .._analysis.payload_findings import is_broken
 from .._analysis.result import Hop, NamedCure, PathFinding, PayloadFindings
 from .._campaign.nouns import Plan
+from .._campaign.plan_file import paths_of
 from .._figures.nouns import PlainTable
-from .._paths.sources import path_named
 from .._statistics import text
 from .._store.manifest import Manifest
 from .._untrusted.texts import printable
@@ -228,8 +228,7 @@ def _driver(before: Mapping[str, Any], key: str) -> str:
 
 def _around(plan: Plan, row: PathFinding, before: Mapping[str, dict[str, Any]]) -> list[str]:
     """Return the tunnel of a path, and the CNI whose devices the ends have."""
-    own = plan.get("encapsulations", {})
-    tunnel = own.get(row.path) or path_named(row.path).encapsulation.name
+    tunnel = paths_of(plan).named(row.path).encapsulation.name
     lines = [TUNNEL.format(name=tunnel)]
     classes = itertools.chain.from_iterable(_classes(parts).values() for parts in before.values())
     for key in itertools.chain.from_iterable(classes):

@@ -10,11 +10,12 @@ from itertools import chain
 
 from ...module_utils._base import network
 from ...module_utils._iproute.parse import Link
+from ...module_utils._kinds.host import NODE
 from .._campaign.nouns import Campaign
 from .._lab.guests import measuring
 from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, Variables, paths_on
 from .._paths.path import FORWARDER, UNDERLAY, VXLAN
-from .._paths.sources import all_paths
+from .._paths.sources import LAB, Paths
 from .variables import Problem
 
 FEWEST_NODES = 2
@@ -95,7 +96,7 @@ def wrong_guests(
             guest, "a workload of the campaign uses several tenants, and this host is one. Use 1."
         )
     devices = chain.from_iterable(factor["devices"] for factor in campaign["factors"])
-    others = [name for name in dict.fromkeys(devices) if name != TENANT]
+    others = [name for name in dict.fromkeys(devices) if name not in (TENANT, NODE)]
     if others and not node:
         yield Problem(
             guest,
@@ -121,7 +122,7 @@ def wrong_forwarder(campaign: Campaign, forwarders: Sequence[str]) -> Iterator[P
             "between its nodes. Leave one.",
         )
     for factor in varied:
-        if UNDERLAY not in factor["devices"]:
+        if not {UNDERLAY, NODE} & set(factor["devices"]):
             yield Problem(
                 where,
                 f"{factor['name']} is for {' and '.join(factor['devices'])} devices, and those of a "
@@ -129,12 +130,14 @@ def wrong_forwarder(campaign: Campaign, forwarders: Sequence[str]) -> Iterator[P
             )
 
 
-def _behind_nat(campaign: Campaign, node: str, variables: Variables) -> Iterator[Problem]:
+def _behind_nat(
+    campaign: Campaign, node: str, variables: Variables, paths: Paths
+) -> Iterator[Problem]:
     """Yield the paths of a campaign whose tunnel does not get through NAT."""
     if variables.get("offload_lab_forwarding") != "nat":
         return
     for path in campaign["paths"]:
-        if all_paths()[path].tunnelled:
+        if paths.named(path).tunnelled:
             yield Problem(
                 node,
                 f"the campaign's path {path} does not get through NAT: the outer packets of its tunnel "
@@ -143,13 +146,15 @@ def _behind_nat(campaign: Campaign, node: str, variables: Variables) -> Iterator
             )
 
 
-def wrong_paths(campaign: Campaign, node: str, variables: Variables) -> Iterator[Problem]:
+def wrong_paths(
+    campaign: Campaign, node: str, variables: Variables, paths: Paths = LAB
+) -> Iterator[Problem]:
     """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
     than it has.
     """
-    known = all_paths()
+    known = paths.by_name
     there = paths_on(variables)
-    behind_nat = list(_behind_nat(campaign, node, variables))
+    behind_nat = list(_behind_nat(campaign, node, variables, paths))
     yield from behind_nat
     if behind_nat:
         return

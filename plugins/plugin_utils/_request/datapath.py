@@ -15,7 +15,7 @@ from .._campaign.nouns import Campaign
 from .._lab.lab_node import tunnel_of
 from .._lab.tunnels import InTunnel, check_tunnel
 from .._paths.lab_paths import Variables
-from .._paths.sources import path_named
+from .._paths.sources import LAB
 
 SENDS_TOGETHER = "UDP_STREAM"  # the test of engine sockets that does
 
@@ -51,8 +51,8 @@ def _lost(campaign: Campaign) -> Iterator[str]:
     """Yield the workloads whose datagrams do not get through a tunnel of the userspace datapath as
     they were sent.
     """
-    paths = [path_named(name) for name in campaign["paths"]]
-    through = " and ".join(path.name for path in paths if path.tunnelled and not path.nodes)
+    paths = [LAB.by_name[name] for name in campaign["paths"] if name in LAB.by_name]
+    through = " and ".join(path.name for path in paths if path.tunnelled)
     for workload in campaign["workloads"] if through else ():
         if _sends_together(workload):
             yield (

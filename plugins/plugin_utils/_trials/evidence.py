@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._observe.packets import Sample
-from .._paths.sources import path_named
+from .._paths.path import Path
 from .nouns import Evidence, Expected
 
 # Of the underlay's bytes; a stray ARP through the tunnel is no encapsulated path.
@@ -51,23 +51,22 @@ class Learned(TypedDict, total=False):
     beside: dict[str, Beside]  # {the same end: what was set at that node}
 
 
-def expected(path: str, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
+def expected(path: Path, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
     """Return what the guards compare a trial with.
 
     ``window`` is the size in bytes that was asked for the receiver's socket. Linux sends no segment
     longer than half the largest window that the peer offered (``tcp_bound_to_half_wnd``): below
     that the MTU does not determine the MSS.
     """
-    way = path_named(path)
     wanted: Expected = {
-        "vnis": way.vnis(lab["vni"]),
+        "vnis": path.vnis(lab["vni"]),
         "speed_mbps": lab.get("speed_mbps") or None,
         "steal_limit": lab.get("steal_limit"),
     }
     if test.startswith("TCP_"):
-        own_mtu = way.mtu(mtu, lab.get("underlay_ip", 4), lab.get("tag", 0))
-        path_ip = 6 if path in lab.get("ipv6_paths", ()) else 4
-        mss = way.mss(own_mtu, path_ip, lab.get("timestamps", True))
+        own_mtu = path.mtu(mtu, lab.get("underlay_ip", 4), lab.get("tag", 0))
+        path_ip = 6 if path.name in lab.get("ipv6_paths", ()) else 4
+        mss = path.mss(own_mtu, path_ip, lab.get("timestamps", True))
         if not window or window >= WINDOW_OF_SEGMENTS * mss:
             wanted["mss"] = mss
     return wanted
@@ -109,11 +108,10 @@ def _underlay(sample: Sample) -> dict[str, object]:
 
 
 def _underlays(
-    visit: Learned, path: str, packets: Mapping[str, Mapping[str, Sample]]
+    visit: Learned, path: Path, packets: Mapping[str, Mapping[str, Sample]]
 ) -> dict[str, dict[str, object]]:
     """Return what went by the underlay device of each end, where it was sampled."""
-    way = path_named(path)
-    by_uplink = way.by_uplink or (way.tunnelled and visit.get("tunnel_by_uplink"))
+    by_uplink = path.by_uplink or (path.tunnelled and visit.get("tunnel_by_uplink"))
     keys = (visit.get("uplink") if by_uplink else None) or visit.get("underlay") or {}
     return {
         end: _underlay(devices[keys[end]])
@@ -122,10 +120,10 @@ def _underlays(
     }
 
 
-def trial_evidence(visit: Learned, path: str, test: str) -> Evidence:
+def trial_evidence(visit: Learned, path: Path, test: str) -> Evidence:
     """Return the ``evidence`` field of a trial."""
     direction = "TCP_MAERTS" if test.endswith("MAERTS") else "TCP_STREAM"
-    packets = (visit.get("packets") or {}).get(path, {}).get(direction, {})
+    packets = (visit.get("packets") or {}).get(path.name, {}).get(direction, {})
     settings = visit.get("settings") or {}
     field: Evidence = {
         "settings": {end: _flat_devices(devices) for end, devices in settings.items()}

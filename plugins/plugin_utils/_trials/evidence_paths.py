@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NotRequired, TypedDict
 
-from .._paths.path import UNDERLAY, Devices, MetDevice, OnNode, underlay_met
-from .._paths.sources import path_named
+from .._paths.path import UNDERLAY, Devices, MetDevice, OnNode, Path, underlay_met
 from .trials import pair_endpoints
 
 
@@ -29,7 +28,7 @@ class EvidencePath(TypedDict):
 
 
 def evidence_paths(
-    paths: Iterable[str],
+    paths: Iterable[Path],
     client: OnNode,
     server: OnNode,
     port: int = 12865,
@@ -44,13 +43,12 @@ def evidence_paths(
     """
     endpoints = {"client": client["endpoints"], "server": server["endpoints"]}
     asked: list[EvidencePath] = []
-    for name in paths:
-        path = path_named(name)
-        first = pair_endpoints(name, endpoints, port)[0]
+    for path in paths:
+        first = pair_endpoints(path, endpoints, port)[0]
         there = path.end_on("server", server["endpoints"])[0]
         asked.append(
             {
-                "name": name,
+                "name": path.name,
                 "netns": first["netns"],
                 "local_address": first["local"],
                 "address": first["address"],
@@ -65,13 +63,13 @@ def evidence_paths(
     return asked
 
 
-def crossed_devices(paths: Iterable[str], devices: Devices) -> list[MetDevice]:
+def crossed_devices(paths: Iterable[Path], devices: Devices) -> list[MetDevice]:
     """Return all devices of a node where some of ``paths`` are its own network, in whatever namespace;
     no devices where the lab has built all of them.
 
     In each of these namespaces the kernel may refuse packets, and counts them there.
     """
-    if not any(path_named(name).nodes for name in paths):
+    if not any(path.nodes for path in paths):
         return []
     return [
         {"name": device["name"], "netns": device.get("netns")}

@@ -22,11 +22,13 @@ from ...module_utils._engines.workload import engines_of, sampling_engine
 from .._campaign.design import all_workloads
 from .._campaign.nouns import PartSource, Plan, Visit
 from .._campaign.plan_file import (
+    paths_of,
     read_confirmation,
     read_current_plan,
     read_search,
 )
 from .._paths.path import MetDevice, OnNode
+from .._paths.sources import LAB
 from .._store import campaign_lock
 from . import progress, steps, trials
 from .evidence import Learned
@@ -77,6 +79,7 @@ class Measurement:
             f"{options['client']}-{options['server']}" if options["server"] else options["client"]
         )
         self.plan = self._read_plan()
+        self.paths = paths_of(self.plan) if self.plan else LAB
         self.parts = self._parts()
         self.visits = list(chain.from_iterable(self.parts))
         self.make_ups = list(chain.from_iterable(map(steps.make_up_visits, self.parts)))
@@ -174,8 +177,9 @@ class Measurement:
                 {"endpoints": self.options["endpoints"][end], "devices": devices[end]}
                 for end in ("client", "server")
             ]
+            planned = list(map(self.paths.named, self.plan["paths"]))
             paths = evidence_paths(
-                self.plan["paths"],
+                planned,
                 nodes[0],
                 nodes[1],
                 self.options["port"],
@@ -187,7 +191,7 @@ class Measurement:
             look = (
                 {**look, "paths": paths, "engine": engine, "datagrams": datagrams} if look else None
             )
-            crossed = [crossed_devices(self.plan["paths"], node["devices"]) for node in nodes]
+            crossed = [crossed_devices(planned, node["devices"]) for node in nodes]
             client = [crossed[0], *(one["client_devices"] for one in paths)]
             server = [crossed[1], *(one["server_devices"] for one in paths)]
             watch = {
@@ -263,7 +267,9 @@ class Measurement:
             return []
         ends = list(chain.from_iterable(cell["endpoints"] for cell in cells))
         for path in self.plan["paths"] if self.plan else ():
-            ends += trials.pair_endpoints(path, self.options["endpoints"], self.options["port"])
+            ends += trials.pair_endpoints(
+                self.paths.named(path), self.options["endpoints"], self.options["port"]
+            )
         return list({(end["netns"], end["address"]): end for end in ends}.values())
 
     def engines(self, cells: Iterable[CellToMeasure]) -> list[str]:
@@ -302,7 +308,7 @@ class Measurement:
         expect = self.options["expect"]
         if expect and self.plan:
             expect = dict(expect, steal_limit=self._steal_limit())
-        trial = trials.trial(cell, row, names, expect, self._evidence_for(cell))
+        trial = trials.trial(cell, row, names, expect, self._evidence_for(cell), paths=self.paths)
         if self.records and key_of(trial) in self.records.known:
             return False
         if self.records:

@@ -18,8 +18,9 @@ from ...module_utils._engines.engines import engine_that_started
 from ...module_utils._engines.workload import Workload, endpoint
 from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
-from .._paths.path import Endpoints
-from .._paths.sources import path_named
+from .._campaign.plan_file import paths_of
+from .._paths.path import Endpoints, Path
+from .._paths.sources import LAB, Paths
 from . import payload
 from .cpu import cpu_of_trial
 from .damage import damage_of
@@ -75,7 +76,7 @@ def datagrams_to_sample(plan: Plan) -> Workload | None:
 
 
 def pair_endpoints(
-    path: str, endpoints: Mapping[str, Endpoints], port: int, first: int | None = None
+    path: Path, endpoints: Mapping[str, Endpoints], port: int, first: int | None = None
 ) -> list[Endpoint]:
     """Return the endpoints of one path between two nodes. ``first`` is the port of the first
     stream's data.
@@ -83,8 +84,9 @@ def pair_endpoints(
     ``endpoints`` has ``client`` and ``server``: by path ``address``, ``netns`` and optionally
     ``all``, a list of these.
     """
-    way = path_named(path)
-    clients, servers = (way.end_on(end, (endpoints or {}).get(end)) for end in ("client", "server"))
+    clients, servers = (
+        path.end_on(end, (endpoints or {}).get(end)) for end in ("client", "server")
+    )
     return [
         endpoint(
             {
@@ -100,12 +102,17 @@ def pair_endpoints(
 
 
 def visit_cells(
-    plan: Plan, visit: Visit, endpoints: Mapping[str, Endpoints] | None, port: int, pair: str
+    plan: Plan,
+    visit: Visit,
+    endpoints: Mapping[str, Endpoints] | None,
+    port: int,
+    pair: str,
 ) -> list[CellToMeasure]:
     """Return the cells of one visit that this pair measures, each with its workload, its endpoints,
     and its place.
     """
     workloads = workloads_at(plan, visit)
+    paths = paths_of(plan)
     cells: list[Any] = []
     for cell in visit["cells"]:
         if cell.get("pair") not in (None, pair):
@@ -135,7 +142,9 @@ def visit_cells(
                     if value
                 },
                 "endpoints": (
-                    pair_endpoints(cell["path"], endpoints, port, data_port(plan, pair, port))
+                    pair_endpoints(
+                        paths.named(cell["path"]), endpoints, port, data_port(plan, pair, port)
+                    )
                     if endpoints
                     else []
                 ),
@@ -234,15 +243,20 @@ def _outcome(row: Measured) -> tuple[Result, str | None]:
     return ({}, payload.SILENT) if row.get("path_stopped") else (result, error)
 
 
-def _evidence(cell: CellToMeasure, visit: Learned | None, test: str) -> Evidence | None:
-    return trial_evidence(visit, cell["path"], test) if visit and cell.get("path") else None
+def _path_of(cell: CellToMeasure, paths: Paths) -> Path | None:
+    """Return the path of a cell; a cell that is no plan's may have none."""
+    return paths.named(cell["path"]) if cell.get("path") else None
 
 
-def _expected(cell: CellToMeasure, lab: Lab | None, test: str) -> Expected:
-    if not (lab and cell.get("path") and cell.get("mtu")):
+def _evidence(path: Path | None, visit: Learned | None, test: str) -> Evidence | None:
+    return trial_evidence(visit, path, test) if visit and path else None
+
+
+def _expected(cell: CellToMeasure, path: Path | None, lab: Lab | None, test: str) -> Expected:
+    if not (lab and path and cell.get("mtu")):
         return {}
     window = (cell.get("workload") or NOTHING).get("recv_socket")
-    return expected(cell["path"], test, cell["mtu"], lab, window)
+    return expected(path, test, cell["mtu"], lab, window)
 
 
 def trial(
@@ -251,14 +265,17 @@ def trial(
     names: Mapping[str, str],
     lab: Lab | None = None,
     visit: Learned | None = None,
+    *,
+    paths: Paths = LAB,
 ) -> Trial:
     """Return the record of one trial.
 
     ``cell`` is the planned cell, ``row`` what the client sent, ``names`` has ``campaign``,
     ``client``, ``server`` and ``pair``; ``lab`` is what the guards compare with and ``visit`` what
-    was learned at the visit, see :mod:`_evidence`.
+    was learned at the visit, see :mod:`.evidence`.
     """
     test = (cell.get("workload") or NOTHING).get("test", "")
+    path = _path_of(cell, paths)
     result, error = _outcome(row)
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
@@ -268,7 +285,7 @@ def trial(
         streams=row["streams"],
         result=result,
         cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
-        evidence=_evidence(cell, visit, test),
+        evidence=_evidence(path, visit, test),
         marks=[],
         error=error,
     )
@@ -282,5 +299,5 @@ def trial(
     if row.get("clock_jump_s"):
         record["clock_jump_s"] = row["clock_jump_s"]
     if not error:
-        record["marks"] = marks_of(record, _expected(cell, lab, test))
+        record["marks"] = marks_of(record, _expected(cell, path, lab, test))
     return record

@@ -14,7 +14,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen impor
     find_file,
     places,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
 
 
 @pytest.fixture(name="project")
@@ -77,12 +76,9 @@ OWN = {
     ],
 )
 def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(given, paths, mtus):
-    sources.take({sources.FACT: {"pods": OWN}})
-    try:
-        options = {"campaign": {"name": "mine", **given}, "campaign_file": None, "overrides": {}}
-        campaign = asked_campaign(options, [""], ["node1", "node2"], 1500).campaign
-    finally:
-        sources.take({})
+    options = {"campaign": {"name": "mine", **given}, "campaign_file": None, "overrides": {}}
+    options["own_paths"] = {"pods": OWN}
+    campaign = asked_campaign(options, [""], ["node1", "node2"], 1500).campaign
     assert (campaign["paths"], campaign["mtus"]) == (paths, mtus)
 
 

@@ -21,21 +21,17 @@ from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths impor
     path_of,
     paths_on,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import (
-    all_paths,
-    device_classes,
-    path_named,
-)
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 
 def test_a_campaign_may_name_the_paths_of_the_table():
     written = json.loads(Path(SCHEMAS, "campaign.json").read_text())["properties"]["paths"]
     paths = load_schema("campaign")["properties"]["paths"]
-    assert paths == written and paths["items"]["enum"] == list(all_paths())
+    assert paths == written and paths["items"]["enum"] == list(LAB.by_name)
     assert all(
         path in paths["description"] and path in paths["items"]["description"]
-        for path in all_paths()
+        for path in LAB.by_name
     )
 
 
@@ -57,11 +53,11 @@ def test_which_path_a_tenant_is_the_end_of():
 
 
 def test_what_packets_meet():
-    assert device_classes(["tenant", "physical_vxlan"]) == ["underlay", "tenant", "host"]
-    plain = [path for path in [*all_paths(), "imported"] if not path_named(path).tunnelled]
+    assert LAB.classes(["tenant", "physical_vxlan"]) == ["underlay", "tenant", "host"]
+    plain = [path for path in [*LAB.by_name, "imported"] if not LAB.named(path).tunnelled]
     assert plain == ["physical", "tenant", "routed", "imported"]
-    for path in all_paths():
-        tunnel = path_named(path).encapsulation.name
+    for path in LAB.by_name:
+        tunnel = LAB.named(path).encapsulation.name
         assert path.endswith(f"_{tunnel}") or tunnel == "none"
 
 

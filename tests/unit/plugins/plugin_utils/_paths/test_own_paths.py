@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._paths import own_paths, sources
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import own_paths
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence import expected
 
 FLANNEL = {"device": "flannel.1", "netns": "", "kind": "vxlan", "id": 1, "port": 8472}
@@ -41,12 +42,6 @@ def walked(number, **more):
     return {"paths": [{**found, **more}], "tunnels": [FLANNEL], "management": []}
 
 
-@pytest.fixture
-def taken():
-    yield sources.take
-    sources.take(None)
-
-
 def test_a_path_is_made_of_the_ends_of_one_name():
     own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})["pods"]
     assert (own["vni"], own["port"], own["mtu"]) == (1, 8472, 1450)
@@ -72,17 +67,32 @@ def test_what_carries_the_controllers_connection_is_not_varied():
     assert own_paths.own_paths(seen)["pods"]["classes"][0] == "underlay"
 
 
-def test_it_is_a_path_as_the_labs_are(taken):
+def test_it_is_a_path_as_the_labs_are():
     own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
-    taken({"__offload_lab_own_paths": json.loads(json.dumps(own))})
-    campaign = read_campaign({"name": "x", "paths": ["pods"], "factors": ["tso"]})
+    asked = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
+    campaign = read_campaign(asked, known=with_own(own))
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant", "tenant_port", "tunnel"]
-    lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
-    wanted = expected("pods", "TCP_STREAM", 1500, lab)
-    assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
-    taken({})
     with pytest.raises(InputError, match="pods"):
-        read_campaign({"name": "x", "paths": ["pods"], "factors": ["tso"]})
+        read_campaign(asked)
+
+
+def test_a_plan_carries_its_paths(tmp_path):
+    """Whoever reads plan.json knows its paths, with no facts of a play."""
+    own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
+    asked = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
+    plan = make_plan(read_campaign(asked, known=with_own(own)), "")
+    plan_file.write_plan(str(tmp_path / "plan.json"), {**plan, "own_paths": own})
+    known = plan_file.paths_of(plan_file.read_plan(str(tmp_path / "plan.json")))
+    assert known.existing() == ["pods"] and known.named("physical").devices == ("underlay",)
+    lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
+    wanted = expected(known.named("pods"), "TCP_STREAM", 1500, lab)
+    assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
+
+
+def test_a_plan_of_an_earlier_version_says_what_is_around_its_packets():
+    known = plan_file.paths_of({"encapsulations": {"pods": "vxlan", "physical": "none"}})
+    assert known.named("pods").encapsulation.name == "vxlan" and known.named("pods").tunnelled
+    assert not known.named("physical").tunnelled
 
 
 def test_hosts_without_a_tunnel():

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -48,14 +46,12 @@ VARIABLES = {name: None for name in lab_node.VARIABLES} | {
 }
 
 
-@pytest.fixture(autouse=True)
-def pods(monkeypatch):
-    monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, (PODS,)])
+KNOWN = sources.Paths({**sources.LAB.by_name, "pods": PODS})
 
 
 def on_node(node, address):
     variables = {**VARIABLES, "underlay_address": address}
-    return lab_node.ends_of(variables, ["a", "b"], "system", node=node)
+    return lab_node.ends_of(variables, ["a", "b"], "system", node=node, paths=KNOWN)
 
 
 def test_a_campaign_may_name_it():
@@ -66,7 +62,8 @@ def test_a_campaign_may_name_it():
             "paths": ["pods"],
             "factors": [{"name": "tso"}],
             "workloads": [{"name": "bulk", "test": "TCP_STREAM"}],
-        }
+        },
+        known=KNOWN,
     )
     assert campaign["paths"] == ["pods"]
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant"]
@@ -76,7 +73,7 @@ def test_its_endpoints_are_those_of_its_entry():
     client = on_node("a", "198.18.0.1")
     server = on_node("b", "198.18.0.2")
     ends = {"client": client["endpoints"], "server": server["endpoints"]}
-    [end] = pair_endpoints("pods", ends, 12865)
+    [end] = pair_endpoints(PODS, ends, 12865)
     assert (end["netns"], end["local"], end["address"]) == ("pod", "10.244.0.2", "10.244.1.2")
     assert "10.244.0.2" not in client["addresses"]  # the lab has not given it
 
@@ -84,7 +81,7 @@ def test_its_endpoints_are_those_of_its_entry():
 def test_its_packets_meet_its_own_devices():
     client = on_node("a", "198.18.0.1")
     server = on_node("b", "198.18.0.2")
-    [path] = evidence_paths(["pods"], client, server)
+    [path] = evidence_paths([PODS], client, server)
     assert path["client_devices"] == [
         {"name": "eth1", "netns": None},
         {"name": "eth0", "netns": "pod"},
@@ -94,10 +91,10 @@ def test_its_packets_meet_its_own_devices():
 
 def test_its_encapsulation_says_what_a_trial_must_show():
     lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
-    wanted = expected("pods", "TCP_STREAM", 1500, lab)
+    wanted = expected(PODS, "TCP_STREAM", 1500, lab)
     assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
 
 
 def test_a_path_of_no_source_is_plain():
-    assert sources.path_named("imported").devices == ("underlay",)
-    assert not sources.path_named("imported").tunnelled
+    assert KNOWN.named("imported").devices == ("underlay",)
+    assert not KNOWN.named("imported").tunnelled

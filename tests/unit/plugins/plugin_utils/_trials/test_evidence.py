@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB as LAB_PATHS
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import evidence, guards
 
 LAB = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
@@ -28,21 +29,31 @@ LAB = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
     ],
 )
 def test_mss_follows_from_the_mtu(path, mtu, changes, mss):
-    assert evidence.expected(path, "TCP_STREAM", mtu, dict(LAB, **changes))["mss"] == mss
+    assert (
+        evidence.expected(LAB_PATHS.named(path), "TCP_STREAM", mtu, dict(LAB, **changes))["mss"]
+        == mss
+    )
 
 
 @pytest.mark.parametrize("window, mss", [(None, 8898), (131072, 8898), (32768, None), (4096, None)])
 def test_a_small_window_bounds_the_mss(window, mss):
-    assert evidence.expected("tenant_vxlan", "TCP_STREAM", 9000, LAB, window).get("mss") == mss
+    assert (
+        evidence.expected(LAB_PATHS.named("tenant_vxlan"), "TCP_STREAM", 9000, LAB, window).get(
+            "mss"
+        )
+        == mss
+    )
 
 
 def test_udp_has_no_mss():
-    assert "mss" not in evidence.expected("physical", "UDP_STREAM", 1500, LAB)
+    assert "mss" not in evidence.expected(LAB_PATHS.named("physical"), "UDP_STREAM", 1500, LAB)
 
 
 def test_only_tunnel_paths_show_a_vni():
-    assert evidence.expected("physical", "UDP_STREAM", 1500, LAB)["vnis"] == []
-    assert evidence.expected("tenant_vxlan", "UDP_STREAM", 1500, LAB)["vnis"] == [10]
+    assert evidence.expected(LAB_PATHS.named("physical"), "UDP_STREAM", 1500, LAB)["vnis"] == []
+    assert evidence.expected(LAB_PATHS.named("tenant_vxlan"), "UDP_STREAM", 1500, LAB)["vnis"] == [
+        10
+    ]
 
 
 def sample(share, vnis):
@@ -76,11 +87,11 @@ def test_the_flat_path_is_seen_on_its_uplink():
             }
         }
     }
-    assert evidence.trial_evidence(told, "tenant", "TCP_STREAM")["underlay"] == {
+    assert evidence.trial_evidence(told, LAB_PATHS.named("tenant"), "TCP_STREAM")["underlay"] == {
         "client": {"vnis": [], "outer_csum": []}
     }
     told["packets"]["tenant"]["TCP_STREAM"]["client"]["uplink0"]["vxlan_share"] = None
-    seen = evidence.trial_evidence(told, "tenant", "TCP_STREAM")
+    seen = evidence.trial_evidence(told, LAB_PATHS.named("tenant"), "TCP_STREAM")
     marks = list(guards.encapsulation({"evidence": seen}, {"vnis": []}))
     assert [found["reason"] for found in marks] == [
         "client: no packet of the path was seen on the underlay"
@@ -89,16 +100,20 @@ def test_the_flat_path_is_seen_on_its_uplink():
 
 def test_a_stray_packet_in_the_tunnel_is_no_encapsulated_path():
     assert (
-        evidence.trial_evidence(visit(0.01), "physical", "TCP_STREAM")["underlay"]["client"]["vnis"]
+        evidence.trial_evidence(visit(0.01), LAB_PATHS.named("physical"), "TCP_STREAM")["underlay"][
+            "client"
+        ]["vnis"]
         == []
     )
-    assert evidence.trial_evidence(visit(0.99), "physical", "UDP_STREAM")["underlay"]["server"][
-        "vnis"
-    ] == [10]
+    assert evidence.trial_evidence(visit(0.99), LAB_PATHS.named("physical"), "UDP_STREAM")[
+        "underlay"
+    ]["server"]["vnis"] == [10]
 
 
 def test_a_trial_carries_what_was_reported_and_not_whole_listings():
-    settings = evidence.trial_evidence(visit(0), "physical", "TCP_STREAM")["settings"]
+    settings = evidence.trial_evidence(visit(0), LAB_PATHS.named("physical"), "TCP_STREAM")[
+        "settings"
+    ]
     report = {"not_honoured": {"rx-gro": {"asked": True}}, "side_effects": {}, "fixed": {}}
     assert settings == {"client": {"underlay0": report}}
 
@@ -113,7 +128,7 @@ def test_what_a_guests_node_did_not_take_is_seen():
         "homes": {"client": "node1"},
         "beside": {"client": {"devices": {"underlay0": {"not_honoured": missed}}}},
     }
-    seen = evidence.trial_evidence(told, "tenant_vxlan", "TCP_STREAM")
+    seen = evidence.trial_evidence(told, LAB_PATHS.named("tenant_vxlan"), "TCP_STREAM")
     assert (
         list(seen["settings"]["client"]) == ["eth0", "node1:underlay0"] and seen["underlay"] == {}
     )
@@ -128,10 +143,13 @@ def test_settings_of_other_kinds_are_told_apart_from_features():
 
 
 def test_a_path_that_was_not_sampled_or_failed_says_so():
-    assert evidence.trial_evidence({}, "physical", "TCP_STREAM") == {
+    assert evidence.trial_evidence({}, LAB_PATHS.named("physical"), "TCP_STREAM") == {
         "settings": {},
         "packets": {},
         "underlay": {},
     }
     failed = {"packets": {"physical": {"TCP_STREAM": {"error": "no route"}}}}
-    assert evidence.trial_evidence(failed, "physical", "TCP_RR")["error"] == "no route"
+    assert (
+        evidence.trial_evidence(failed, LAB_PATHS.named("physical"), "TCP_RR")["error"]
+        == "no route"
+    )

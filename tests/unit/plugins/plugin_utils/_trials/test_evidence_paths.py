@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.path import Path
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence_paths import (
     crossed_devices,
     evidence_paths,
@@ -47,11 +47,13 @@ def test_where_to_look_for_evidence():
         "devices": dict(DEVICES, underlay=[{"name": "eth0"}, {"name": "eth1"}]),
         "endpoints": client["endpoints"],
     }
-    assert evidence_paths(["physical"], ports, server)[0]["client_devices"] == [
+    assert evidence_paths(map(LAB.named, ["physical"]), ports, server)[0]["client_devices"] == [
         {"name": "eth0", "netns": None, "alike": True},
         {"name": "eth1", "netns": None, "alike": True},
     ]
-    physical, tenant = evidence_paths(["physical", "tenant_vxlan"], client, server, 99)
+    physical, tenant = evidence_paths(
+        map(LAB.named, ["physical", "tenant_vxlan"]), client, server, 99
+    )
     assert (physical["local_address"], physical["address"], physical["port"]) == (
         "198.18.0.1",
         "198.18.0.2",
@@ -74,7 +76,7 @@ def test_where_to_look_for_evidence():
 def test_a_path_without_an_end_is_said():
     with pytest.raises(InputError, match="physical"):
         evidence_paths(
-            ["physical"],
+            [LAB.named("physical")],
             {"endpoints": {}, "devices": DEVICES},
             {"endpoints": {}, "devices": DEVICES},
         )
@@ -85,30 +87,31 @@ def test_a_host_that_forwards_is_met_by_all_but_what_leaves_by_the_uplink():
     ends["tenant"] = {"netns": "tenant1", "address": "192.168.20.1"}
     node = {"endpoints": ends, "devices": DEVICES}
     between = {"underlay": [{"name": "eth0"}, {"name": "eth1"}]}
-    physical, tenant = evidence_paths(["physical", "tenant"], node, node, forwarder=between)
+    physical, tenant = evidence_paths(
+        map(LAB.named, ["physical", "tenant"]), node, node, forwarder=between
+    )
     assert physical["forwarder_devices"] == [
         {"name": "eth0", "netns": None, "alike": True},
         {"name": "eth1", "netns": None, "alike": True},
     ]
     assert "forwarder_devices" not in tenant
-    assert "forwarder_devices" not in evidence_paths(["physical"], node, node)[0]
+    assert "forwarder_devices" not in evidence_paths(map(LAB.named, ["physical"]), node, node)[0]
 
 
-def test_errors_are_read_in_every_namespace_that_a_path_of_ones_own_crosses(monkeypatch):
+def test_errors_are_read_in_every_namespace_that_a_path_of_ones_own_crosses():
     """A pod in a namespace of its own, in a node that is a container: three namespaces in a host."""
     node = {"end": {"netns": "pod", "address": "10.244.0.2"}, "devices": {}}
     own = Path("pods", ("underlay", "tenant", "tenant_port", "tunnel"), nodes={"a": node})
-    monkeypatch.setattr(sources, "SOURCES", [*sources.SOURCES, (own,)])
     devices = {
         "tenant": [{"name": "eth0", "netns": "pod"}],
         "tenant_port": [{"name": "veth1", "netns": "kind"}, {"name": "veth2"}],
         "tunnel": [{"name": "flannel.1", "netns": "kind"}],
     }
-    crossed = crossed_devices(["physical", "pods"], devices)
+    crossed = crossed_devices([LAB.named("physical"), own], devices)
     assert [(device["name"], device["netns"]) for device in crossed] == [
         ("eth0", "pod"),
         ("veth1", "kind"),
         ("veth2", None),
         ("flannel.1", "kind"),
     ]
-    assert crossed_devices(["physical"], devices) == []
+    assert crossed_devices([LAB.named("physical")], devices) == []
