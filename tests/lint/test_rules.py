@@ -342,6 +342,22 @@ def test_plugins_have_one_idea_a_line(dense):
     assert len(found) <= DENSE[dense], found
 
 
+# A path of a file of Python in a text, such as _restore/dead_man.py
+NAMED_FILE = re.compile(r"(?<![\w./])(?:\w+/)+\w+\.py\b")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_named_files_are_there(path):
+    named = set(NAMED_FILE.findall(path.read_text()))
+    there = [str(source) for source in SOURCES]
+    missing = [
+        name
+        for name in named
+        if not (CHECKOUT / name).exists() and not any(file.endswith(f"/{name}") for file in there)
+    ]
+    assert missing == []
+
+
 def tracked_files():
     return subprocess.check_output(["git", "-C", str(CHECKOUT), "ls-files"], text=True).splitlines()
 

@@ -60,7 +60,7 @@ def analyse(
     ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless
     ``include_marked``, those that a guard excludes; both are counted. ``manifest`` says whether
     both ends are one machine. ``verdicts`` is a function that is called once all trials are read,
-    and returns the rows of :mod:`_campaign_verdicts`: a factor that could act nowhere is neither a
+    and returns the rows of :mod:`.campaign_verdicts`: a factor that could act nowhere is neither a
     candidate nor recommended. Nothing is claimed of a ``running`` campaign: it has ``nominated``
     instead.
     """

@@ -195,7 +195,7 @@ def differences(old: Plan, new: Plan) -> list[str]:
 
 
 def summary(plan: Plan, folder: str) -> dict[str, object]:
-    """Return what the loop over visits needs: never the cells, which module netperf reads from the
+    """Return what the loop over visits needs: never the cells, which module visit reads from the
     file.
     """
     sampling = sampling_engine(plan["workloads"], plan.get("sampling"))

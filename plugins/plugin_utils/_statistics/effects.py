@@ -7,7 +7,7 @@ not measured.
 An effect is the mean over blocks of differences of logarithms inside each block: the geometric mean
 of ratios. Its test is the sign-flip test, its interval what that does not refuse; docs/statistics.md
 shows why. ``weights`` say what each block counts; without them all count alike.
-What a report claims rests on the joint test of all its effects, see statistics/joint.py.
+What a report claims rests on the joint test of all its effects, see _statistics/joint.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one task of module netperf has to measure, what of it is recorded, and how far the campaign
+"""What one task of module visit has to measure, what of it is recorded, and how far the campaign
 is.
 """
 

@@ -25,16 +25,19 @@ LATENCIES = {
     "stddev": "STDDEV_LATENCY",
 }
 RETRANSMITS = ("LOCAL_TRANSPORT_RETRANS", "REMOTE_TRANSPORT_RETRANS")
-# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
-UNITS = {
-    "10^3bits/s": 1e-3,
-    "10^6bits/s": 1.0,
-    "10^9bits/s": 1e3,
-    "Trans/s": 1.0,
-    "KBytes/s": 8 * 1024 / 1e6,
-    "MBytes/s": 8 * 1024**2 / 1e6,
-    "GBytes/s": 8 * 1024**3 / 1e6,
+# Units of throughput as factors to Mbit/s, as format_units() of netperf's netlib.c has them: bits in
+# powers of 10, bytes in powers of 2.
+MBPS = {
+    "10^3bits": 1e-3,
+    "10^6bits": 1.0,
+    "10^9bits": 1e3,
+    "Bytes": 8e-6,
+    "KBytes": 8e-6 * 2**10,
+    "MBytes": 8e-6 * 2**20,
+    "GBytes": 8e-6 * 2**30,
 }
+# Units of interim results, as factors to the unit that is summed: Mbit/s, or transactions/s.
+UNITS = {"Trans/s": 1.0, **{f"{unit}/s": factor for unit, factor in MBPS.items()}}
 # What a run has under the same name as a stream.
 SAME = (
     "throughput_mbps",

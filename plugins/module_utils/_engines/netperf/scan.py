@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence, TypedDict
 
+from .netperf import MBPS
+
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Marks of quoted mail and of comments in front of a pasted log.
 QUOTE = re.compile(r"(?:(?:[>#*]|//) ?)+")
@@ -18,16 +20,6 @@ INTEGER = re.compile(r"-?\d{1,18}\Z")
 FIXED = {places: re.compile(rf"-?\d{{1,18}}\.\d{{{places}}}\Z") for places in (1, 2, 3)}
 NOT_A_NUMBER = ("nan", "-nan", "inf", "-inf")
 UNIT = re.compile(r"(10\^[369]bits|[KMG]?Bytes)\s*/s(?:ec)?(?![a-z])")
-# format_units() of netperf's netlib.c: bits in powers of 10, bytes in powers of 2.
-MBPS = {
-    "10^3bits": 1e-3,
-    "10^6bits": 1.0,
-    "10^9bits": 1e3,
-    "Bytes": 8e-6,
-    "KBytes": 8e-6 * 2**10,
-    "MBytes": 8e-6 * 2**20,
-    "GBytes": 8e-6 * 2**30,
-}
 NOTES = 40
 
 
