@@ -25,6 +25,7 @@ ODD = re.compile(
 )
 RUN = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bcommit [0-9a-f]{7,}|\bother work|\bw(?:as|ere) run\b")
 BLOCK = re.compile(r"^```.*?^```|^(?: {4}|#|<!--).*?$", re.MULTILINE | re.DOTALL)
+MADE = re.compile(r"<!-- table: .*?<!-- end of table -->", re.DOTALL)  # from the types of the code
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)")
 PARTS = re.compile(r"\n\n|\n(?=[|*-] )|\n(?=\d\. )| \| ")
 
@@ -39,7 +40,7 @@ def pages():
 
 def prose(text):
     """Return the paragraphs, items and cells of a page; code and the ends of links are one word."""
-    text = CODE.sub("X", BLOCK.sub("", text))
+    text = CODE.sub("X", BLOCK.sub("", MADE.sub("", text)))
     return [" ".join(part.strip("|-* \n").split()) for part in PARTS.split(text)]
 
 
