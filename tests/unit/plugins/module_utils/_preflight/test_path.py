@@ -72,7 +72,11 @@ def test_a_usable_path(host):
         ),
         (
             {"large": TOO_LONG},
-            "packets of the MTU 1500 do not arrive .100 % are lost., small ones do. Set the MTU",
+            "packets of the MTU 1500 do not arrive, small ones arrive. Set the MTU",
+        ),
+        (
+            {"large": SUMMARY.format(16, 20)},
+            "packets of the MTU 1500 are lost .20 %., small ones arrive. Set the MTU",
         ),
         ({"large": ""}, "packets of the MTU 1500 do not arrive"),
         (
@@ -86,6 +90,20 @@ def test_what_is_wrong_with_a_path(host, answers, words):
     host(**answers)
     with pytest.raises(InputError, match=f"path physical to 198.18.0.2: .*{words}"):
         path.check(ASKED, 12865)
+
+
+def test_the_first_echoes_may_be_lost_while_a_switch_learns_the_flow(host, monkeypatch):
+    host(SUMMARY.format(20, 0))
+    ping = path.run
+    seen = []
+
+    def run(argv, **options):
+        seen.append(argv[0])
+        return Result(SUMMARY.format(16, 20)) if seen.count("ping") == 1 else ping(argv, **options)
+
+    monkeypatch.setattr(path, "run", run)
+    assert path.check(ASKED, 12865)["lost_percent"] == 0
+    assert seen.count("ping") == 2
 
 
 def test_one_lost_echo_is_no_reason():
