@@ -36,6 +36,7 @@ def guests(root_required):
     made = Guests("systest-engines")
     try:
         made.play("machines")
+        made.play("lab")
         yield made
     finally:
         made.play("machines_absent")
@@ -48,20 +49,18 @@ def features(guests):
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_servers_of_each_engine_have_no_privileges(guests, tmp_path, name):
-    engine = name if name in ("iperf3", "sockets") else "netperf"  # what the lab installs
-    guests.play("lab", engine=engine)
     before = features(guests)
     design = "integrity" if name == "payload" else "on_off"
     file = tmp_path / "campaign.yml"
     file.write_text(CAMPAIGN.format(name=name, design=design, workload=WORKLOADS[name]))
-    given = {"engine": engine, "campaign_file": str(file), "results_dir": str(tmp_path)}
-    process = guests.begin("measure", tmp_path / "measure.log", **given)
+    log = tmp_path / "measure.log"
+    process = guests.begin("measure", log, campaign_file=str(file), results_dir=str(tmp_path))
     seen = {node: [] for node in NODES}
     while process.poll() is None:
         for node in NODES:
             text = guests.inside(node, f"python3 -I -c {shlex.quote(PROCESSES)}")
             seen[node] += filter(is_server, json.loads(text))
-    assert process.returncode == 0, (tmp_path / "measure.log").read_text()[-6000:]
+    assert process.returncode == 0, log.read_text()[-6000:]
     lines = (tmp_path / f"{name}/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in lines]
     assert trials and not [trial["error"] for trial in trials if trial["error"]]
