@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._base.errors import InputError
-from ..plugin_utils._exports.formats import FORMATS
+from ..plugin_utils._exports.host_formats import FORMATS
 from ..plugin_utils._exports.host_settings import host_settings
 
 

@@ -35,7 +35,7 @@ MORE = {
     "plugins/module_utils/_kinds/irq_affinity.py",
     "plugins/module_utils/_kinds/sysfs.py",
     "plugins/plugin_utils/_exports/host_settings.py",
-    "plugins/plugin_utils/_exports/tuned.py",
+    "plugins/plugin_utils/_exports/host_formats.py",
 }
 # The connection plugin and the copy of files get a shell's command line from Ansible, which has no
 # other way. They quote each word of their own.

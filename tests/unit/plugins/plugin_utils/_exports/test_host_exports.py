@@ -12,7 +12,7 @@ import yaml
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.offload.lab.plugins.filter.host_export import host_export
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.formats import FORMATS
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.host_formats import FORMATS
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.host_settings import (
     host_settings,
 )
