@@ -18,7 +18,7 @@ from ..module_utils._host.store import SPEC, lock_of
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction
 from ..plugin_utils._campaign.chosen import places, results_folder
-from ..plugin_utils._store import campaign_lock, results_store, time_window
+from ..plugin_utils._store import campaign_lock, results_store
 
 
 class ActionModule(ControllerAction):
@@ -30,7 +30,7 @@ class ActionModule(ControllerAction):
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         self.options = options
         if options["state"] == "claimed":
-            time_window.check_open(options["only_between"], datetime.now())
+            results_store.check_open(options["only_between"], datetime.now())
         self.results = (
             options["results"]
             and os.path.abspath(options["results"])
@@ -57,7 +57,7 @@ class ActionModule(ControllerAction):
 
     def _closed(self) -> bool:
         """Return whether the hours are over in which the network may be measured."""
-        window = time_window.parse(self.options["only_between"])
+        window = results_store.parse(self.options["only_between"])
         return window is not None and not window.is_open(datetime.now())
 
     def _minutes_over(self, since: float) -> bool:

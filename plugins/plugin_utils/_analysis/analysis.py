@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From a plan and its trials to the result of a campaign: effects with intervals, attribution,
 recommendation. Pure.
+
+The test pays for one look, at the end. A look before, or more trials because the answer did not
+please, is another: such a report shows its intervals and claims nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from .._statistics import effects, power
 from .._statistics.family import Family
 from .._statistics.numbers import shortened
 from .._statistics.rules import MATTERS
+from .._statistics.states import block_seconds
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution
@@ -30,7 +34,7 @@ from .result import (
     AnalysedFactor,
     AnalysedTable,
     Analysis,
-    Confirmation,
+    ConfirmedPart,
     DeviceVerdict,
     ErrorRate,
     Methods,
@@ -41,7 +45,6 @@ from .result import (
 )
 from .scatter import scattered
 from .sets import saturated
-from .unfinished import unfinished
 
 CANNOT_ACT = ("unsupported", "masked")
 
@@ -185,12 +188,12 @@ def _tables(judged: Judged) -> list[AnalysedTable]:
     return found
 
 
-def _confirmation(judged: Sequence[Judged]) -> Confirmation | None:
+def _confirmation(judged: Sequence[Judged]) -> ConfirmedPart | None:
     """Return the second part of a campaign, or None."""
     if not judged:
         return None
     part = judged[0]
-    return Confirmation(
+    return ConfirmedPart(
         blocks=part.cube.blocks,
         profiles=part.cube.profiles,
         tables=_tables(part),
@@ -316,3 +319,42 @@ def _warnings(cube: Cube, trials: TrialCounts, lacks: Unfinished | None) -> Iter
         )
     if cube.blocks < effects.FEWEST_BLOCKS and cube.plan["design"] != "search":
         yield too_few_blocks(cube.blocks, effects.FEWEST_BLOCKS)
+
+
+def unfinished(
+    plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: int, running: bool = False
+) -> Unfinished | None:
+    """Return what is missing of a campaign, None where nothing is and it is not ``running``.
+
+    ``visited`` are (MTU, block, visit) of which any trial was recorded, ``beyond`` counts trials of
+    blocks that the plan does not have.
+    """
+    planned = [(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]]
+    left = [place for place in planned if place not in visited]
+    extended = beyond > 0 or bool(plan.get("extended"))
+    searching = plan["design"] == "search" and not ("decided" in plan and plan["decided"]["ended"])
+    if not any((left, extended, searching, running)):
+        return None
+    reasons = (
+        (running, "the campaign is running"),
+        (left, f"{len(left)} of {len(plan['visits'])} visits were not measured"),
+        (searching, "the search has not ended"),
+        (extended, "the record was extended after its plan was made"),
+    )
+    words = " and ".join(text for holds, text in reasons if holds)
+    return Unfinished(
+        visits_missing=len(left),
+        trials_missing=missing,
+        seconds=_seconds(plan, len(left)),
+        extended=extended,
+        text=f"{words}: nothing is claimed",
+    )
+
+
+def _seconds(plan: Plan, visits: int) -> float | None:
+    """Return about how long some visits take; None where it is not known."""
+    one = block_seconds(plan)
+    if not one or not plan["visits"]:
+        return None
+    in_block = len(plan["visits"]) / plan["blocks"]
+    return round(one * visits / in_block, 1)

@@ -238,7 +238,7 @@ class Failures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confirmation:
+class ConfirmedPart:
     """The second part of a campaign: what was chosen, in fresh blocks."""
 
     blocks: Count
@@ -581,7 +581,7 @@ class Analysis:
     # by profile, over all tables, the control first; `forbids`: why it is not recommended
     failures: list[Failures]
     recommendation: Recommendation  # what to set
-    confirmation: Confirmation | None  # what was chosen, in fresh blocks
+    confirmation: ConfirmedPart | None  # what was chosen, in fresh blocks
     search: SearchPath | None  # its rounds, its end and its nominees
     unfinished: Unfinished | None  # what is missing or was added; then nothing is claimed
     verdicts: list[DeviceVerdict]  # what each setting did on each device

@@ -31,8 +31,8 @@ from .._statistics.states import is_same, margin_of, matters_percent
 from .._store.manifest import Manifest
 from .._trials.nouns import Trial
 from .rows import (
+    CampaignComparison,
     ComparedCampaign,
-    Comparison,
     EffectRow,
     ManifestDifference,
     MetricRows,
@@ -338,7 +338,9 @@ def smallest_matters(campaigns: list[MeasuredCampaign]) -> float:
     return min(matters_percent(campaign.plan) for campaign in campaigns)
 
 
-def compare(campaigns: list[MeasuredCampaign], threshold: float | None = None) -> Comparison:
+def compare(
+    campaigns: list[MeasuredCampaign], threshold: float | None = None
+) -> CampaignComparison:
     """Return the comparison of campaigns with the first one, the baseline.
 
     ``threshold`` is a share such as 0.05: an effect that is shown to be worse, and by more than

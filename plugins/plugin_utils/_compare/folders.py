@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+from xml.etree import ElementTree
 
 from ...module_utils._base.errors import InputError
 from .._campaign.plan_file import read_whole_plan
 from .._campaign.stored import read_manifest
+from .._exports.junit import add_case, document
 from .._statistics.rules import FEWEST_BLOCKS
 from .._statistics.text import count, effect, interval, number, ratio
 from .._trials import shape
@@ -25,11 +27,10 @@ from .compare import (
     load,
     rows_of,
 )
-from .junit import junit
 from .rows import (
     WORDS,
+    CampaignComparison,
     ComparedCampaign,
-    Comparison,
     EffectRow,
     MetricRows,
     TableRows,
@@ -65,7 +66,7 @@ def labels_of(folders: list[str]) -> list[str]:
     return paths
 
 
-def compare_folders(folders: list[str], threshold: float | None = None) -> Comparison:
+def compare_folders(folders: list[str], threshold: float | None = None) -> CampaignComparison:
     """Return the comparison of results folders; the first is the baseline."""
     if len(folders) < 2:
         raise InputError(
@@ -133,7 +134,7 @@ def _values(other: ComparedCampaign) -> list[str]:
     return [f"## {escape(other['campaign'])}: values, for information", _table(VALUE_HEAD, lines)]
 
 
-def _manifest(comparison: Comparison) -> list[str]:
+def _manifest(comparison: CampaignComparison) -> list[str]:
     lines = []
     for row in comparison["manifest"]:
         values = " → ".join(str(value) for value in row["values"])
@@ -143,7 +144,7 @@ def _manifest(comparison: Comparison) -> list[str]:
     return ["## What differs in the manifests", "\n".join(lines[:MOST_LINES] + cut or ["Nothing."])]
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: CampaignComparison) -> str:
     """Return a comparison as Markdown; ``~`` is no difference that matters, ``?`` is not known."""
     parts = [
         f"# Against {escape(comparison['baseline'])}",
@@ -175,7 +176,7 @@ def _counted(rows: list[EffectRow]) -> list[str]:
     return words
 
 
-def verdict_lines(comparison: Comparison) -> list[str]:
+def verdict_lines(comparison: CampaignComparison) -> list[str]:
     """Return what a gate says, a sentence a campaign: how many effects differ, of how many that is
     not known, and how many are regressions.
     """
@@ -190,7 +191,7 @@ def verdict_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def console(comparison: Comparison) -> list[str]:
+def console(comparison: CampaignComparison) -> list[str]:
     """Return the lines that a console shows: the verdict, the effects that differ, and what fails."""
     lines = []
     for other, words in zip(comparison["compared"], verdict_lines(comparison)):
@@ -204,10 +205,36 @@ def console(comparison: Comparison) -> list[str]:
     return lines + [f"regression: {failure}" for failure in comparison["failures"]]
 
 
-def documents(comparison: Comparison) -> dict[str, str]:
+def documents(comparison: CampaignComparison) -> dict[str, str]:
     """Return ``{file name: text}`` of a comparison."""
     return {
         "comparison.json": json.dumps(comparison, indent=1, sort_keys=True, allow_nan=False) + "\n",
         "comparison.md": markdown(comparison),
         "junit.xml": junit(comparison),
     }
+
+
+def _case(suite: ElementTree.Element, table: TableRows, metric: MetricRows, row: EffectRow) -> None:
+    end = f" {metric['end']}" if metric["end"] else ""
+    interval = f"{row['low']} to {row['high']}" if row["low"] is not None else "no interval"
+    text = f"ratio to the baseline's effect {row['ratio']} ({interval}), {row['n_baseline']} and {row['n']} blocks"
+    kind = "" if is_tested(row) else "skipped"
+    if row["regression"]:
+        kind = "regression"
+    more = {
+        "skipped": f": {FEWEST_BLOCKS} blocks of each are needed",
+        "": f": {WORDS.get(row['verdict'], row['verdict'])}",
+    }.get(kind, "")
+    add_case(
+        suite, table["id"], f"{metric['label']}{end}, effect of {row['profile']}", text + more, kind
+    )
+
+
+def junit(comparison: CampaignComparison) -> str:
+    """Return the XML text of a comparison."""
+    root = ElementTree.Element("testsuites", name=f"offload.lab against {comparison['baseline']}")
+    for other in comparison["compared"]:
+        suite = ElementTree.SubElement(root, "testsuite", name=other["campaign"])
+        for _campaign, table, metric, row in rows_of([other]):
+            _case(suite, table, metric, row)
+    return document(root)

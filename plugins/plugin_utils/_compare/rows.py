@@ -76,7 +76,7 @@ class ManifestDifference(TypedDict):
     values: list[str | None]
 
 
-class Comparison(TypedDict):
+class CampaignComparison(TypedDict):
     """The content of comparison.json."""
 
     schema: int

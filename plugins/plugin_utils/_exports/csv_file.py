@@ -25,7 +25,7 @@ from .._trials.digest import (
 )
 from .._trials.nouns import NOTHING, EndCpu, Result, Trial
 from .._trials.records import stream_records
-from .._untrusted.cells import cell
+from .._untrusted.texts import cell
 
 Outcome = Digest | Exception  # of the process that digests
 WORKLOAD = ("name", "test", "message_size", "streams", "tenants", "duration")

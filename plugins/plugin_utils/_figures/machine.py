@@ -6,15 +6,44 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import product
 
+from .._campaign.nouns import Plan
+from .._statistics import text
+from .._trials.digest import ENDS, KINDS, Digest
+from .._trials.digest import Table as TableKey
 from . import marks, scales
 from .marks import ROW, WIDTH, Figure
-from .nouns import CpuPanel, CpuRow, HeatPanel, Shares
+from .nouns import (
+    CpuPanel,
+    CpuRow,
+    HeatPanel,
+    HeatRow,
+    NamedTable,
+    PlainRow,
+    Shares,
+)
 
 HEAT_STEPS = 9
 HEAT_ROW = 16
 GAP = 22
 RIGHT = 14
+MaybeMedians = dict[str, "float | None"]  # {profile: median}, None where nothing was measured
+OfCpus = Mapping[tuple[str, str], "dict[int, float] | None"]  # {(profile, end): {CPU: %}}
+MOST_ROWS = 41  # profiles in one figure
+LEAST_SHOWN = 0.05  # per cent of a host; a kind with less everywhere is left out
+HEAT_TOPS = (9, 18, 27, 45, 63, 90, 100)  # per cent, where the scale of a heat map may end
+MOST_HEAT = 8  # heat maps; those with the most streams come first
+CPU_TEXT = [
+    "CPU time of a whole host while the streams ran, medians over the trials, by what it was spent on. Guest "
+    "time and nice count as user."
+]
+HEAT_TEXT = [
+    "Share of each CPU's time spent in softirq, mean over the trials: where one CPU carries the receive side, "
+    "its column stands out."
+]
 
 
 def cpu(panel: CpuPanel, title: str) -> Figure:
@@ -108,3 +137,177 @@ def _heat_map(
             steps[step].append(marks.box(left, upper, right, lower))
     for step, cells in enumerate(steps):
         figure.shape(f"f-heat{step}", cells)
+
+
+def table_key(table: NamedTable) -> TableKey:
+    """Return a table as the digest names it."""
+    return table.path, table.mtu, table.workload
+
+
+def _profiles(table: NamedTable, plan: Plan) -> dict[str, str]:
+    """Return the first profiles of a table, and how the report calls each."""
+    rows = table.quantities[0].rows[: MOST_ROWS - 1]
+    return {plan["control"]: plan["control"], **{row.profile: row.label for row in rows}}
+
+
+def cpu_panels(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
+    """Return a panel a table: ``rows`` of profiles with the share of each kind at each end, in per
+    cent.
+    """
+    found = []
+    for table in tables:
+        cpu_time = _cpu_time(table, plan["control"])
+        ends = [end for end in ENDS if end in cpu_time]
+        rows: list[CpuRow] = []
+        for profile, label in _profiles(table, plan).items():
+            kinds = {end: _kinds(cpu_time[end], profile) for end in ends}
+            if any(kinds.values()):
+                rows.append({"label": label, "kinds": kinds})
+        if rows:
+            found.append(_cpu_panel(table, rows, ends))
+    return found
+
+
+def _cpu_time(table: NamedTable, control: str) -> dict[str, dict[str, MaybeMedians]]:
+    """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
+    found: dict[str, dict[str, MaybeMedians]] = {}
+    for metric in table.metrics:
+        if metric.metric.startswith("cpu_"):
+            kind = metric.metric.rsplit("_", 1)[1]
+            medians: MaybeMedians = {row.profile: row.median for row in metric.rows}
+            medians[control] = metric.control.median
+            found.setdefault(metric.end or "", {})[kind] = medians
+    return found
+
+
+def _kinds(kinds: dict[str, MaybeMedians], profile: str) -> Shares:
+    """Return the shares by kind of a profile, or ``busy`` alone where nothing finer was measured.
+
+    Medians of kinds need not add up to what a host has: a sum above 100 is brought back to it.
+    """
+    wanted = [kind for kind in KINDS if kind in kinds] or ["busy"]
+    measured = {kind: kinds[kind].get(profile) for kind in wanted if kind in kinds}
+    shares = {kind: share for kind, share in measured.items() if share is not None}
+    total = max(sum(shares.values()), 100.0)
+    return {kind: share * 100.0 / total for kind, share in shares.items()}
+
+
+def _shown_kinds(rows: list[CpuRow]) -> list[str]:
+    """Return the kinds of which some host spent enough to be seen."""
+    most = dict.fromkeys((*KINDS, "busy"), 0.0)
+    for row in rows:
+        for use in row["kinds"].values():
+            for kind, share in use.items():
+                most[kind] = max(most[kind], share)
+    return [kind for kind, share in most.items() if share >= LEAST_SHOWN] or ["busy"]
+
+
+def _busiest_end(row: CpuRow) -> float:
+    return max(sum(use.values()) for use in row["kinds"].values())
+
+
+def _cpu_panel(table: NamedTable, rows: list[CpuRow], ends: list[str]) -> CpuPanel:
+    kinds = _shown_kinds(rows)
+    columns = list(product(ends, kinds))
+    cells: list[PlainRow] = []
+    for row in rows:
+        shares = [text.number(row["kinds"][end].get(kind)) for end, kind in columns]
+        cells.append({"cells": [row["label"], *shares]})
+    busiest = max(rows, key=_busiest_end)
+    return {
+        "title": table.title,
+        "rows": rows,
+        "ends": ends,
+        "kinds": kinds,
+        "summary": f"CPU time by kind for {text.count(len(rows), 'profile')}. Busiest: {busiest['label']}.",
+        "numbers": {
+            "head": ["Profile", *(f"{end} {kind}, %" for end, kind in columns)],
+            "text": ["Profile"],
+            "rows": cells,
+        },
+    }
+
+
+def heat_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[HeatPanel]:
+    """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
+    streams = _streams(plan)
+    found = []
+    for table in sorted(tables, key=lambda table: -streams.get(table.workload, 1))[:MOST_HEAT]:
+        labels = _profiles(table, plan)
+        shares = {
+            (profile, end): digest.softirq.get((table_key(table), profile, end))
+            for profile, end in product(labels, ENDS)
+        }
+        measured = {end for (_profile, end), value in shares.items() if value}
+        if measured:
+            ends = [end for end in ENDS if end in measured]
+            found.append(_heat_panel(table, labels, shares, ends))
+    return found
+
+
+def _streams(plan: Plan) -> dict[str, int]:
+    """Return how many streams each workload has, of all tenants."""
+    return {
+        work["name"]: (work.get("streams") or 1) * (work.get("tenants") or 1)
+        for work in plan["workloads"]
+    }
+
+
+def _heat_panel(
+    table: NamedTable, labels: dict[str, str], shares: OfCpus, ends: list[str]
+) -> HeatPanel:
+    profiles = [profile for profile in labels if _measured(shares, profile, ends)]
+    cpus = {end: _cpus(shares, profiles, end) for end in ends}
+    rows: list[HeatRow] = []
+    cells: list[PlainRow] = []
+    most = 0.0
+    for profile in profiles:
+        own = {end: _in_order(shares[profile, end] or {}, cpus[end]) for end in ends}
+        rows.append({"label": labels[profile], "shares": own})
+        for end, values in own.items():
+            cells.append({"cells": [labels[profile], end, *_heat_numbers(values, cpus[end])]})
+            most = max(most, *values)
+    profiles_told = text.count(len(rows), "profile")
+    cpus_told = text.count(max(map(len, cpus.values())), "CPU")
+    return {
+        "title": table.title,
+        "rows": rows,
+        "ends": ends,
+        "cpus": cpus,
+        "numbers": {
+            "head": ["Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %"],
+            "text": ["Profile", "End"],
+            "rows": cells,
+        },
+        "most": _top(most),
+        "summary": f"Heat map of softirq time, {profiles_told} by {cpus_told}.",
+    }
+
+
+def _measured(shares: OfCpus, profile: str, ends: list[str]) -> bool:
+    """Return whether a profile's shares are known at all of the ends."""
+    return all(shares[profile, end] for end in ends)
+
+
+def _top(most: float) -> int:
+    """Return where the scale ends."""
+    return next((top for top in HEAT_TOPS if top >= most), HEAT_TOPS[-1])
+
+
+def _cpus(shares: OfCpus, profiles: list[str], end: str) -> list[int]:
+    """Return the CPUs of an end of which some profile has a share."""
+    return sorted(set[int]().union(*(shares[profile, end] or () for profile in profiles)))
+
+
+def _in_order(shares: dict[int, float], cpus: list[int]) -> list[float]:
+    return [shares.get(cpu, 0.0) for cpu in cpus]
+
+
+def _heat_numbers(values: list[float], cpus: list[int]) -> list[str]:
+    """Return the busiest CPU, its share, and the mean of all."""
+    most = max(values)
+    return [
+        str(cpus[values.index(most)]),
+        text.number(most),
+        text.number(statistics.fmean(values)),
+    ]

@@ -1,23 +1,36 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first lines of a report: what to set, by how much, whether confirmed, what is not known, and
-what settles it.
+"""The first lines of a report: what to set, by how much it is better, whether that is confirmed, what
+is not known, and the one command that adds what is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ...module_utils._engines.payload.command import TEST as PAYLOAD
-from .._analysis.result import Analysis, Failures, Recommendation, SearchPath, Unfinished
+from .._analysis.metrics import MAIN
+from .._analysis.result import (
+    Analysis,
+    Estimate,
+    Failures,
+    Recommendation,
+    Score,
+    SearchPath,
+    SetEffect,
+    Unfinished,
+)
 from .._analysis.scatter import went_with
 from .._campaign.nouns import Plan
-from .._figures.nouns import NamedTable, SpreadPanel
+from .._figures.nouns import NamedTable, QuantityRow, SpreadPanel
 from .._statistics import text
 from .._trials.damage import WORDS
 from .._trials.digest import Digest
-from . import broken, gains, imported, remedy
+from . import broken, imported
 from .advice import quantity_name
 from .nouns import Sentence
 from .phrases import (
@@ -29,6 +42,7 @@ from .phrases import (
     place,
     rows_of,
     settings,
+    span,
 )
 
 WORTH_A_LINE = 0.25  # of the variance inside blocks
@@ -43,6 +57,13 @@ DESIGNS = {
     "full_factorial": "in all combinations: each one's effect, and which of them act together",
     "profiles": "in the profiles that the campaign names",
 }
+MOST_NAMED = 3  # comparisons in the first line; more become a range
+ALIKE = "throughput and CPU cost counted alike"
+MOST_BLOCKS = 60  # a command that asks for more does not help: the difference is not worth it
+CONFIRM_BLOCKS = 6
+GO_ON = (
+    "ansible-playbook -i INVENTORY offload.lab.measure -e offload_lab_campaign_file=CAMPAIGN.yml"
+)
 
 
 def question(plan: Plan) -> str:
@@ -109,18 +130,18 @@ def _recommendation(analysis: Analysis, tables: Sequence[NamedTable], plan: Plan
     if recommended.name == control:
         return [line("same", f"Keep {control}: {_costs(tables)}.")]
     what = settings(recommended.changes)
-    gain = gains.gain(recommended, places, control)
+    by_how_much = gain(recommended, places, control)
     first = (
-        line("better", f"Set {what}: {gain}.")
+        line("better", f"Set {what}: {by_how_much}.")
         if recommended.confirmed
-        else line("unknown", f"Best so far, not confirmed: {what}, {gain}.")
+        else line("unknown", f"Best so far, not confirmed: {what}, {by_how_much}.")
     )
     return [first, line("note", _confirmed(recommended, analysis, plan))]
 
 
 def _confirmed(recommended: Recommendation, analysis: Analysis, plan: Plan) -> str:
     apart = f" {alike(analysis)}" if recommended.not_told_apart else ""
-    apart = gains.criterion(recommended) + apart
+    apart = criterion(recommended) + apart
     if recommended.confirmed_by == "confirmation" and analysis.confirmation:
         blocks = analysis.confirmation.blocks
         return (
@@ -229,16 +250,16 @@ def _settle(
 ) -> list[Sentence]:
     """Join what is missing, why, and the one command that adds it."""
     recommended = analysis.recommendation
-    cause = text.sentence(remedy.left_out(digest))
+    cause = text.sentence(left_out(digest))
     start = f"{cause}. " if cause else ""
     if analysis.unfinished:
-        return [line("note", f"{start}{_to_finish(analysis.unfinished)}", remedy.GO_ON)]
+        return [line("note", f"{start}{_to_finish(analysis.unfinished)}", GO_ON)]
     if recommended.name and not recommended.confirmed:
-        confirm = remedy.confirmation(plan)
+        confirm = confirmation(plan)
         return [line("note", f"{start}{confirm.words}", confirm.command)]
     needed = None
     if not recommended.name or recommended.costs_unknown_in:
-        needed = remedy.more_blocks(tables, plan)
+        needed = more_blocks(tables, plan)
     if needed:
         words = f"{start}{_not_known(tables)}: {needed.words}"
         return [line("unknown", words, needed.command)]
@@ -255,8 +276,7 @@ def _to_finish(lacks: Unfinished) -> str:
 def _not_known(tables: Sequence[NamedTable]) -> str:
     """Return in how many comparisons it is not known whether there is a difference."""
     rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
-    unknown = len(remedy.unknown(tables))
-    return f"Not known in {unknown} of {text.count(len(rows), 'comparison')}"
+    return f"Not known in {len(unknown(tables))} of {text.count(len(rows), 'comparison')}"
 
 
 def answer(
@@ -312,5 +332,189 @@ def _no_result(tables: Sequence[NamedTable], digest: Digest) -> str:
         why = "no trial gave a result that can be compared"
     else:
         return ""
-    cause = remedy.left_out(digest)
+    cause = left_out(digest)
     return f"Nothing can be said: {why}{'; ' + cause if cause else ''}."
+
+
+def gain(recommended: Recommendation, places: Mapping[str, str], control: str) -> str:
+    """Return by how much a set is better than the control, and in how many tables this is shown."""
+    rows = _compared(recommended.by)
+    shown = [row for row in rows if row.state == "better"]
+    if not shown:
+        words = f"better than {control}{_average(recommended.score)}"
+    elif len(shown) <= MOST_NAMED:
+        words = "; ".join(
+            _one(row, places, "" if number else control) for number, row in enumerate(shown)
+        )
+    else:
+        words = _ranges(shown, control)
+    return words + _how_often(shown, rows)
+
+
+def criterion(recommended: Recommendation) -> str:
+    """Return the mean by which a set is chosen, where the first line does not say it already."""
+    score = recommended.score
+    several = len(recommended.by) > 1
+    if not score or not several or all(row.state != "better" for row in recommended.by):
+        return ""
+    amount = text.size(score.ratio or 1.0) + span(score)
+    return f" Sets are chosen by their mean over all tables, {ALIKE}. This mean is {amount}."
+
+
+def is_named(row: SetEffect) -> bool:
+    """Return whether the first line names an effect, or has it in a range."""
+    return row.metric in MAIN and row.state == "better"
+
+
+def _compared(rows: Sequence[SetEffect]) -> list[SetEffect]:
+    """Return the effects on throughput and transactions where one of them is shown, else all."""
+    main = [row for row in rows if row.metric in MAIN]
+    return main if any(map(is_named, main)) else list(rows)
+
+
+def _average(score: Score | None) -> str:
+    if not score:
+        return ""
+    amount = text.size(score.ratio or 1.0) + span(score)
+    return f" by {amount} on average over all tables, {ALIKE}"
+
+
+def _one(row: SetEffect, places: Mapping[str, str], control: str) -> str:
+    where = places.get(row.table, row.table)
+    return f"{effect(row, quantity_name(row), control)} for {where}"
+
+
+def _ranges(shown: Sequence[SetEffect], control: str) -> str:
+    """Return, for each quantity, the range of its effects and that of their intervals."""
+    quantities: dict[str, list[SetEffect]] = {}
+    for row in shown:
+        quantities.setdefault(quantity_name(row), []).append(row)
+    return "; ".join(_range(rows, name, control) for name, rows in quantities.items())
+
+
+def _range(rows: Sequence[SetEffect], name: str, control: str) -> str:
+    near, *_others, far = sorted((row.ratio or 1.0 for row in rows), key=text.distance)
+    low = min(row.low or 1.0 for row in rows)
+    high = max(row.high or 1.0 for row in rows)
+    intervals = span(Estimate(ratio=far, low=low, high=high)).strip(" ()")
+    if far >= 2:
+        amount = f"{near:.2f} to {far:.2f} times the {name} of {control}"
+    else:
+        ends = dict.fromkeys((text.percent(near), text.percent(far)))
+        direction = "more" if far > 1 else "less"
+        amount = f"{' to '.join(ends)} {direction} {name} than {control}".replace(" % to", " to")
+    return f"{amount} (intervals within {intervals})"
+
+
+def _how_often(shown: Sequence[SetEffect], rows: Sequence[SetEffect]) -> str:
+    """Return in how many tables it is shown; nothing where there is one."""
+    tables = {row.table for row in rows}
+    if len(tables) < 2:
+        return ""
+    return f"; shown in {len({row.table for row in shown})} of {len(tables)} tables"
+
+
+class Remedy(NamedTuple):
+    """``words`` end a sentence, ``command`` is what to run."""
+
+    words: str
+    command: str
+
+
+def measure(overrides: Mapping[str, int]) -> str:
+    """Return the command that measures the campaign again, in a folder of its own."""
+    words = json.dumps(
+        {"offload_lab_campaign_overrides": overrides, "offload_lab_results_dir": "again"}
+    )
+    return f"ansible-playbook -i INVENTORY offload.lab.measure -e offload_lab_campaign_file=CAMPAIGN.yml -e '{words}'"
+
+
+def left_out(digest: Digest) -> str:
+    """Return what was left out or failed, and why; nothing where each trial could be used."""
+    words = []
+    if digest.left_out:
+        guards = {name: seen for name, seen in digest.guards.items() if seen["left_out"]}
+        worst = max(sorted(guards), key=lambda name: guards[name]["left_out"])
+        why = guards[worst]["reason"]
+        words.append(
+            f"{digest.left_out:,} of {digest.trials:,} trials {_were(digest.left_out)} left out, most by "
+            f"guard {worst} ({why})"
+        )
+    if digest.failed:
+        error = max(sorted(digest.errors), key=lambda name: digest.errors[name])
+        words.append(f"{digest.failed:,} of {digest.trials:,} trials failed, most with: {error}")
+    return "; ".join(words)
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def unknown(tables: Sequence[NamedTable]) -> list[QuantityRow]:
+    """Return the comparisons of the tables' first quantities that are not known."""
+    rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
+    return [row for row in rows if row.effect.outcome == "unknown"]
+
+
+def _in_all(row: QuantityRow, planned: int) -> int | None:
+    """Return how many blocks in place of the ``planned`` ones settle a comparison; None where that
+    is not known. As many blocks are lost as now.
+    """
+    more = row.effect.needs.blocks if row.effect.needs else None
+    return planned + math.ceil(more * planned / max(row.effect.n, 1)) if more else None
+
+
+def more_blocks(tables: Sequence[NamedTable], plan: Plan) -> Remedy | None:
+    """Return the remedy for the largest difference that blocks can settle; None where no number of
+    blocks is known.
+    """
+    key = "confirm" if plan["design"] == "search" else "blocks"  # what a search compares in blocks
+    planned = plan["confirm"] if key == "confirm" else plan["blocks"]
+    rows = unknown(tables)
+    needed = [(row, blocks) for row in rows if (blocks := _in_all(row, planned))]
+    if not needed:
+        return None
+    possible = [(row, blocks) for row, blocks in needed if blocks <= MOST_BLOCKS]
+    if not possible:
+        return Remedy(
+            f"more than {MOST_BLOCKS} blocks would be needed. The differences are small against the noise: a "
+            "quieter machine helps more.",
+            "",
+        )
+    row, blocks = max(possible, key=lambda one: (text.distance(one[0].effect.ratio), one[0].label))
+    settled = sum(enough <= blocks for _row, enough in possible)
+    return _blocks_for(row, blocks, planned, key, _which(settled, len(rows)))
+
+
+def _which(settled: int, rows: int) -> str:
+    if settled == rows:
+        return "it" if rows == 1 else f"all {rows}"
+    return f"{settled} of these {rows}"
+
+
+def _blocks_for(row: QuantityRow, blocks: int, planned: int, key: str, which: str) -> Remedy:
+    """Return the sentence and the command that measures ``blocks`` in place of the ``planned``."""
+    needs = row.effect.needs
+    time = ""
+    if needs and needs.seconds and needs.blocks:
+        time = f", about {text.seconds(needs.seconds / needs.blocks * blocks)}"
+    words = f"{blocks} blocks in place of {planned} would settle {which}{time}:"
+    if row.effect.n < planned:
+        words = f"{row.effect.n} of {planned} blocks could be compared; {words}"
+    return Remedy(words, measure({key: blocks}))
+
+
+def confirmation(plan: Plan) -> Remedy:
+    """Return what confirms what was chosen.
+
+    Where confirmation.json is decided, going on would measure nothing.
+    """
+    if not plan.get("confirm"):
+        return Remedy("To confirm it in fresh blocks:", measure({"confirm": CONFIRM_BLOCKS}))
+    if "role" not in plan["profiles"][plan["control"]]:  # profiles of a confirmation have one
+        return Remedy("To confirm it in fresh blocks:", GO_ON)
+    words = "The planned blocks gave no reason to confirm it in fresh ones."
+    blocks = 2 * plan["blocks"]
+    if blocks > MOST_BLOCKS:
+        return Remedy(f"{words} A quieter machine helps more than more blocks.", "")
+    return Remedy(f"{words} More of them may:", measure({"blocks": blocks}))

@@ -10,17 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .._campaign.nouns import Plan
-from .._figures import (
-    choice_panels,
-    choices,
-    effects,
-    latency,
-    latency_panels,
-    machine,
-    panels,
-    trial_panels,
-)
-from .._figures import trials as trial_figures
+from .._figures import choices, effects, latency, machine, trials
 from .._figures.marks import Figure
 from .._figures.nouns import NamedTable, Panel, SpreadPanel
 from .._trials.digest import Digest
@@ -84,45 +74,47 @@ def sections(
         _section(
             "interactions",
             "Settings that act together",
-            choice_panels.INTERACTION_TEXT,
-            choice_panels.interactions(drawn, levels, control),
+            choices.INTERACTION_TEXT,
+            choices.interaction_panels(drawn, levels, control),
             choices.interaction,
         ),
         _section(
             "pareto",
             "Throughput against CPU cost",
-            choice_panels.PARETO_TEXT,
-            choice_panels.pareto(drawn, control),
+            choices.PARETO_TEXT,
+            choices.pareto_panels(drawn, control),
             choices.pareto,
         ),
         _section(
             "spread",
             "Trials in two groups",
-            trial_panels.SPREAD_TEXT,
+            trials.SPREAD_TEXT,
             groups,
-            trial_figures.spread,
+            trials.spread,
         ),
         _section(
             "latency",
             "Latency under load",
-            latency_panels.TEXT,
-            latency_panels.under_load(drawn, plan, digest),
+            latency.TEXT,
+            latency.latency_panels(drawn, plan, digest),
             latency.under_load,
         ),
-        _section("cpu", "CPU by kind", panels.CPU_TEXT, panels.cpu(drawn, plan), machine.cpu),
+        _section(
+            "cpu", "CPU by kind", machine.CPU_TEXT, machine.cpu_panels(drawn, plan), machine.cpu
+        ),
         _section(
             "softirq",
             "Softirq by CPU",
-            panels.HEAT_TEXT,
-            panels.heat(drawn, plan, digest),
+            machine.HEAT_TEXT,
+            machine.heat_panels(drawn, plan, digest),
             machine.heat,
         ),
         _section(
             "time",
             "Trials over time",
-            trial_panels.TIME_TEXT,
-            trial_panels.over_time(drawn, plan, digest),
-            trial_figures.over_time,
+            trials.TIME_TEXT,
+            trials.time_panels(drawn, plan, digest),
+            trials.over_time,
         ),
     ]
     return [section for section in found if section.figures]

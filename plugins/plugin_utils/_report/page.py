@@ -13,21 +13,12 @@ from .._analysis.result import Analysis
 from .._campaign.design import control_visits
 from .._campaign.forwarding import cautions
 from .._campaign.nouns import Plan
-from .._figures import trial_panels
+from .._figures import trials
 from .._figures.nouns import NamedTable
 from .._statistics import text
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import (
-    advice,
-    by_table,
-    conditions,
-    evidence,
-    figures,
-    packets,
-    phrases,
-    search_section,
-)
+from . import advice, conditions, evidence, figures, phrases, quantities, search_section
 from . import answer as answers
 from . import tables as effect_tables
 from .nouns import (
@@ -198,7 +189,7 @@ def _details(
 ) -> Details:
     if running:
         return Details("Comparison by comparison, so far", running.standing)
-    lines = advice.sentences(analysis.attribution, tables) or by_table.by_table(tables)
+    lines = advice.sentences(analysis.attribution, tables) or advice.by_table(tables)
     return Details("Setting by setting, table by table", lines)
 
 
@@ -241,9 +232,9 @@ def page(
     common = common_notes(tables)
     warnings = [*worth, *analysis.warnings, *_not_compared(unsupported), *common]
     warnings += _damaged(problems)
-    tables = packets.added([_without_notes(table, common) for table in tables], plan)
+    tables = quantities.added([_without_notes(table, common) for table in tables], plan)
     measured = [table for table in tables if table.quantities]
-    groups = trial_panels.spread(measured, plan, digest)
+    groups = trials.spread_panels(measured, plan, digest)
     titles = {table.id: table.short for table in tables}
     running = standing(analysis, tables, plan, digest) if standing else None
     lines = running.answer if running else answers.answer(analysis, tables, plan, digest, groups)

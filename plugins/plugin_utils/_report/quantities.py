@@ -1,11 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which comparisons of an analysis the report shows, and how it calls them."""
+"""Which comparisons of an analysis the report shows, and how it calls them. Small datagrams have packets
+a second beside Mbit/s: there each packet costs, not its bytes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from .._analysis.metrics import MAIN
 from .._analysis.result import (
@@ -16,13 +19,18 @@ from .._analysis.result import (
     InteractionEffect,
     Spread,
 )
+from .._campaign.nouns import Plan
 from .._figures.nouns import Medians, NamedTable, Quantity, QuantityRow
+from .._statistics import text
 from .phrases import ENDS
 from .tables import name_tables
 
 LABELS = {"transactions": "transaction rate"}
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 NOT_MEASURED = Spread(n=0, median=None, q1=None, q3=None)  # of no single profile
+SMALL = 512  # bytes of a datagram
+MOST = 8  # profiles in the sentence
+PER_MEGABIT = 1e6 / 8  # bytes
 
 
 def _label(metric: Comparison) -> str:
@@ -187,3 +195,27 @@ def common_notes(tables: Iterable[NamedTable]) -> list[str]:
     if len(notes) < 2:
         return []
     return [note for note in notes[0] if all(note in own for own in notes)]
+
+
+def added(tables: Sequence[NamedTable], plan: Plan) -> list[NamedTable]:
+    """Return the tables, those of small datagrams with a sentence and a note that gives their rates
+    in packets a second.
+    """
+    sizes = {load["name"]: load["message_size"] for load in plan["workloads"]}
+    return [_with_rates(table, sizes.get(table.workload)) for table in tables]
+
+
+def _with_rates(table: NamedTable, size: int | None) -> NamedTable:
+    medians = table.medians.get("throughput")
+    if table.test != "UDP_STREAM" or not size or size > SMALL or not medians:
+        return table
+    words = _sentence(medians, size)
+    return replace(table, packets=words, notes=[*table.notes, words])
+
+
+def _sentence(medians: dict[str, float], size: int) -> str:
+    rates = [
+        f"{name} {text.number(megabits * PER_MEGABIT / size)}" for name, megabits in medians.items()
+    ]
+    more = "; …" if len(rates) > MOST else ""
+    return f"Packets a second, of {size} bytes each: {'; '.join(rates[:MOST])}{more}."

@@ -5,18 +5,30 @@
 
 A decision follows from the plan, what was decided before, and the trials of the visits decided so
 far. It is kept in search.json before its first visit.
+
+The next visit goes to the combination after which a good one is most likely to be known. A visit is
+simulated in many draws of the posterior: each time the draws are weighted anew by what it gave, and
+the combination that is then most likely to be good has that probability of being right. The mean of
+these probabilities is what the visit is worth (knowledge gradient, Frazier, Powell and Dayanik 2009).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._analysis.cube import stall
 from .._analysis.metrics import values_of
 from .._campaign.confirmation import SCHEMA, with_search
-from .._campaign.design import MOST_BLOCKS, visits_of
+from .._campaign.design import (
+    MORE_TRIALS,
+    MOST_BLOCKS,
+    block_seconds,
+    confirmation_cost,
+    usual_rounds,
+    visits_of,
+)
 from .._campaign.factors import settings_of
 from .._campaign.nouns import (
     Nominee,
@@ -29,13 +41,13 @@ from .._campaign.nouns import (
 )
 from .._campaign.profiles import named
 from .._campaign.screen import every_combination
-from .._statistics.libraries import np
+from .._statistics.libraries import np, special
 from .._statistics.states import margin
 from .._trials.guards import excluded
 from .._trials.nouns import NOTHING, Trial
-from . import effort, lookahead, model
+from . import model
+from .model import Posterior
 from .terms import terms_of
-from .values import trials_for, visit_values
 
 PART = "search"  # of a visit and of its trials
 # How sure it is that no combination is better than the best one by more than matters.
@@ -49,6 +61,13 @@ GOALS = {
     "latency": (("latency_mean",), -1),
     "cpu": (("service_demand_combined", "service_demand_client"), -1),
 }
+ROUNDING = 0.001  # seconds
+# combinations that are looked at, and draws in which the visit is simulated
+CANDIDATES = 40
+WORLDS = 48
+LIKELY = 256  # combinations that may be called the best
+USUAL_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # trials that the usual scatter may count for
+APART = 5.5  # two modes are at least so many of their own standard deviations apart
 
 
 class SeenVisits(NamedTuple):
@@ -74,10 +93,10 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     standing = found.told()
     # Visits from here on, the confirmation's too, have as many trials as it takes for their
     # scatter.
-    wanted = trials_for(found.seen.trials, margin(plan), effort.fewest_trials(plan))
-    affordable = effort.affordable(plan, decided, wanted)
-    last = not affordable
-    trials_each = affordable or effort.confirmed_with(plan, decided, wanted)
+    wanted = trials_for(found.seen.trials, margin(plan), fewest_trials(plan))
+    in_time = affordable(plan, decided, wanted)
+    last = not in_time
+    trials_each = in_time or confirmed_with(plan, decided, wanted)
     ended = _end(standing, number, plan["search"]["limit"] if last else None)
     if ended:
         enough = standing["visits"] >= FEWEST_VISITS
@@ -90,7 +109,7 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
         }
     profiles = found.next_profile()
     planned = visits_of(
-        effort.with_trials(plan, trials_each), profiles, plan["control"], [plan["blocks"] + number]
+        with_trials(plan, trials_each), profiles, plan["control"], [plan["blocks"] + number]
     )
     visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
     own: SearchRound = {
@@ -229,9 +248,7 @@ class _Standing:
 
     def next_profile(self) -> dict[str, Profile]:
         """Return the profile of one more round."""
-        place = lookahead.next_row(
-            self.found, self.rows, self.best, margin(self.plan), self.generator
-        )
+        place = next_row(self.found, self.rows, self.best, margin(self.plan), self.generator)
         return {
             self.names[place]: {
                 "levels": self.levels[place],
@@ -255,3 +272,222 @@ class _Standing:
         on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
         if on in self.levels:
             yield self._nominee("all_on", self.levels.index(on))
+
+
+def affordable(plan: Plan, decided: Search, wanted: int) -> int:
+    """Return with how many trials a visit one more round fits, with the confirmation after it; 0
+    where it does not.
+
+    At most ``wanted``. Of a time budget, more trials than the plan's take only what the usual
+    rounds leave.
+    """
+    search = plan["search"]
+    made = len(decided["rounds"])
+    if made >= search["rounds"]:
+        return 0
+    if _fits(plan, decided, fewest_trials(plan), rounds=1):
+        rounds = max(1, usual_rounds(len(plan["profiles"])) - made)
+        return _most(plan, decided, wanted, rounds)
+    return 0
+
+
+def confirmed_with(plan: Plan, decided: Search, wanted: int) -> int:
+    """Return with how many trials a visit the confirmation fits, at most ``wanted``."""
+    return _most(plan, decided, wanted, rounds=0)
+
+
+def _most(plan: Plan, decided: Search, wanted: int, rounds: int) -> int:
+    fewest = fewest_trials(plan)
+    return max(
+        (trials for trials in range(fewest, wanted + 1) if _fits(plan, decided, trials, rounds)),
+        default=fewest,
+    )
+
+
+def _fits(plan: Plan, decided: Search, trials: int, rounds: int) -> bool:
+    """Return whether so many more rounds and the confirmation fit into the time budget."""
+    search = plan["search"]
+    fewest = fewest_trials(plan)
+    if search["limit"] != "time_budget":
+        return True
+    left = (
+        search["rounds"] * _round_seconds(plan, fewest)
+        + _confirmation_seconds(plan, fewest)
+        - sum(_round_seconds(plan, one.get("trials", fewest)) for one in decided["rounds"])
+    )
+    return (
+        rounds * _round_seconds(plan, trials) + _confirmation_seconds(plan, trials)
+        <= left + ROUNDING
+    )
+
+
+def fewest_trials(plan: Plan) -> int:
+    """Return the trials of each cell at the first visits."""
+    return plan.get("trials") or 1
+
+
+def with_trials(plan: Plan, trials: int) -> Plan:
+    """Return a plan whose visits have so many trials of each cell."""
+    return {**plan, "trials": trials}
+
+
+def _round_seconds(plan: Plan, trials: int) -> float:
+    return block_seconds(with_trials(plan, trials), 1)
+
+
+def _confirmation_seconds(plan: Plan, trials: int) -> float:
+    return confirmation_cost(with_trials(plan, trials), len(plan["profiles"]))[2]
+
+
+def next_row(
+    found: Posterior, rows: np.ndarray, best: int, matters: float, generator: np.random.Generator
+) -> int:
+    """Return the place of the row to visit next.
+
+    Good is a row that is worse than the best one by at most ``matters``, a difference of
+    logarithms.
+    """
+    values = found.coefficients @ rows.T
+    good = values.max(axis=1, keepdims=True) - values <= matters
+    if good[:, best].all():  # what is left to see is the best row itself
+        return best
+    good = good[:, np.argsort(-good.mean(axis=0))[:LIKELY]].astype(float)
+    worlds = np.linspace(0, len(values) - 1, WORLDS).astype(int)
+    off = generator.standard_normal((WORLDS, 1)) * np.sqrt(found.noise)
+    known = found.memory * (found.coefficients @ found.last)
+    worth = dict[int, float]()
+    for place in _candidates(found, rows, best):
+        expected = values[:, place] - known
+        told = -((expected[worlds][:, None] + off - expected) ** 2) / (2 * found.noise)
+        weights = np.exp(told - told.max(axis=1, keepdims=True))
+        worth[place] = float(
+            (weights @ good / weights.sum(axis=1, keepdims=True)).max(axis=1).mean()
+        )
+    return max(worth, key=worth.__getitem__)
+
+
+def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
+    """Return the places of the rows that say most about what beats the best one, by variances
+    alone.
+
+    The uncertain quantity is, for each draw, the difference between the best row and the row that
+    is best in that draw, weighted by what is at stake. A visit removes a part of the variance of
+    these differences. Each candidate is chosen as if those before it had been visited.
+    """
+    values = found.coefficients @ rows.T
+    top = values.argmax(axis=1)
+    places, drawn = np.unique(top, return_inverse=True)
+    differences = rows[places] - rows[best]
+    stakes = np.bincount(drawn, values[np.arange(len(values)), top] - values[:, best])
+    covariance = np.cov(found.coefficients, rowvar=False)
+    last = found.last
+    chosen = list[int]()
+    for _visit in range(min(CANDIDATES, len(rows))):
+        new = rows - found.memory * last
+        told = new @ covariance
+        size = (told * new).sum(axis=1) + found.noise
+        gain = (((told @ differences.T) ** 2) * stakes).sum(axis=1) / size
+        gain[chosen] = -1.0  # each row once
+        place = int(np.argmax(gain))
+        chosen.append(place)
+        covariance = covariance - np.outer(told[place], told[place]) / size[place]
+        last = rows[place]
+    return chosen
+
+
+def visit_values(
+    trials: Sequence[Sequence[float]], profiles: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(values, variance)`` of visits, each a list of the logarithms of its trials.
+
+    ``variance`` is that of a visit's value: it follows from the scatter of its profile's trials,
+    and from their number. Where no visit has two trials it is 0: nothing is known.
+    """
+    rows, unsure = _one_mode([np.array(row, dtype=float) for row in trials])
+    count = np.array([len(row) for row in rows])
+    squares = np.array([_squares(row) for row in rows])
+    values = np.array([row.mean() for row in rows])
+    if not squares.any():
+        return values, np.zeros(len(rows))
+    names = np.array(profiles)
+    own = [(names == name) for name in dict.fromkeys(profiles)]
+    degrees = np.array([(count[ours] - 1).sum() for ours in own], dtype=float)
+    sums = np.array([squares[ours].sum() for ours in own])
+    usual, counts = _usual(sums[degrees > 0], degrees[degrees > 0])
+    variance = np.empty(len(rows))
+    for ours, free, total in zip(own, degrees, sums):
+        variance[ours] = (counts * usual + total) / (counts + free)
+    return values, variance / count + unsure
+
+
+def trials_for(trials: Sequence[Sequence[float]], error: float, fewest: int) -> int:
+    """Return how many trials a visit needs for a standard error of ``error``, where they scatter as
+    they did so far.
+
+    ``fewest`` to :data:`MORE_TRIALS` times as many.
+    """
+    if not trials:
+        return fewest
+    rows, _unsure = _one_mode([np.array(row, dtype=float) for row in trials])
+    free = sum(len(row) - 1 for row in rows)
+    scatter = sum(map(_squares, rows)) / max(1, free)
+    return int(min(max(fewest, np.ceil(scatter / error**2)), MORE_TRIALS * fewest))
+
+
+def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
+    """Return the usual variance of a trial, and how many trials it counts for beside a profile's
+    own.
+
+    Few where profiles scatter more unequally than by chance (Smyth 2004: moments of the logarithms
+    of variances).
+    """
+    logs = (
+        np.log(np.maximum(sums / degrees, sums.max() * 1e-6))
+        - special.digamma(degrees / 2)
+        + np.log(degrees / 2)
+    )
+    excess = float(logs.var(ddof=1) if len(logs) > 1 else 0.0) - float(
+        special.polygamma(1, degrees / 2).mean()
+    )
+    counts = min(
+        USUAL_COUNTS, key=lambda found: abs(float(special.polygamma(1, found / 2)) - excess)
+    )
+    return float(np.exp(logs.mean() + special.digamma(counts / 2) - np.log(counts / 2))), counts
+
+
+def _squares(row: np.ndarray) -> float:
+    """Return the sum of the squares of what a visit's trials are off its mean."""
+    return float(((row - row.mean()) ** 2).sum())
+
+
+def _upper(row: np.ndarray) -> np.ndarray:
+    """Return which trials of a visit are in the upper mode."""
+    return row > (row.max() + row.min()) / 2
+
+
+def _gap(row: np.ndarray) -> float:
+    upper = _upper(row)
+    return float(row[upper].mean() - row[~upper].mean())
+
+
+def _one_mode(rows: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the trials as if they were all in one mode, and the variance that is left of that in
+    each visit.
+
+    Where throughput jumps between two modes, the same distance apart at every visit, each trial is
+    moved half of that towards the other mode. A visit whose trials are all in the same mode does
+    not show which.
+    """
+    none = np.zeros(len(rows))
+    ranges = np.array([np.ptp(row) for row in rows])
+    split = ranges > ranges.max() / 2
+    if max(map(len, rows)) < 3 or split.mean() < 0.5 or not ranges.max():
+        return rows, none
+    gaps = [_gap(row) for row, ours in zip(rows, split) if ours]
+    gap = float(np.mean(gaps))
+    moved = [row + gap / 2 - gap * _upper(row) if ours else row for row, ours in zip(rows, split)]
+    free = sum(map(len, rows)) - len(rows) - int(split.sum())
+    inside = sum(map(_squares, moved)) / max(1, free)
+    if gap < APART * np.sqrt(inside):
+        return rows, none
+    return moved, np.where(split, 0.0, gap**2 / 4)

@@ -4,16 +4,20 @@
 """One pass over the trials: what the report shows beside the analysis (CPU, time, marks).
 
 Records are large (raw text, each CPU) and a campaign may have 100,000, so none is kept.
+
+The CPU of a node whose tenants are the ends has a window a visit, from its profile's setting to that of
+the next visit. It is never added to the CPU of the ends. It holds what a node did between two trials,
+too, so it compares profiles and is no service demand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypedDict
+from statistics import median
+from typing import Any, NamedTuple, TypedDict, cast
 
-from .._untrusted.texts import clean_all
+from .._untrusted.texts import clean, clean_all
 from . import damage, guards, payload, progress
-from .node_cpu import NodeCpu
 from .nouns import NOTHING, Trial
 
 KINDS = (
@@ -51,6 +55,8 @@ PLACE = (
 PERCENTILES = ("p50", "p90", "p99", "p999")
 Table = tuple[str, "int | None", "str | None"]  # path, MTU, name of the workload
 Key = tuple[Table, str, str]  # table, profile, end
+IDLE = ("idle", "iowait")
+LONGEST = 3600  # seconds of a window: beyond it the campaign was interrupted
 
 
 class TrialPoint(NamedTuple):
@@ -236,3 +242,59 @@ def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> di
         int(cpu): min(100.0, 100.0 * seconds.get("softirq", 0.0) / window)
         for cpu, seconds in cpus.items()
     }
+
+
+class NodeReading(TypedDict):
+    """What a node's CPUs had done when a visit began, and whose the visit is."""
+
+    profile: str
+    time: float
+    boot_id: str
+    seconds: dict[str, float]
+
+
+def _busy_percent(before: NodeReading, now: NodeReading) -> float | None:
+    """Return how busy a node was between two readings; None where they make no window."""
+    if now["boot_id"] != before["boot_id"] or not 0 < now["time"] - before["time"] < LONGEST:
+        return None
+    spent = {
+        kind: max(0.0, seconds - before["seconds"][kind])
+        for kind, seconds in now["seconds"].items()
+    }
+    whole = sum(seconds for kind, seconds in spent.items() if kind != "steal")
+    busy = whole - sum(spent[kind] for kind in IDLE)
+    return 100 * busy / whole if whole else None
+
+
+class NodeCpu:
+    """Readings by node, and the windows between them."""
+
+    def __init__(self) -> None:
+        self.last: dict[tuple[str, str], NodeReading] = {}  # (end, node)
+        self.windows: dict[
+            tuple[str, str], dict[str, list[float]]
+        ] = {}  # {(end, node): {profile: [busy %]}}
+
+    def see(self, trial: Trial) -> None:
+        """Take in one trial, in the order of the record: each trial of a visit has the visit's
+        reading.
+        """
+        for end, own in ((trial.get("evidence") or NOTHING).get("nodes") or NOTHING).items():
+            key = (end, own["node"])
+            before = self.last.get(key)
+            now = cast(NodeReading, {"profile": trial["profile"], **own["cpu"]})
+            if before and now["time"] == before["time"]:
+                continue
+            self.last[key] = now
+            percent = _busy_percent(before, now) if before else None
+            if before and percent is not None:
+                profiles = self.windows.setdefault(key, {})
+                profiles.setdefault(before["profile"], []).append(percent)
+
+    def rows(self) -> list[tuple[str, str, str, int, float]]:
+        """Return ``(profile, node, end, windows, median busy %)``."""
+        rows = []
+        for (end, node), profiles in sorted(self.windows.items()):
+            for profile, seen in profiles.items():
+                rows.append((profile, clean(node), clean(end), len(seen), median(seen)))
+        return rows

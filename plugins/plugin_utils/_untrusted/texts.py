@@ -4,7 +4,7 @@
 """Texts of nodes, results folders, logs and campaign files: what they may hold. Pure.
 
 Nobody promises who wrote them. Whatever they say, they are data: never a template, never more than
-a line, never a control sequence of a terminal.
+a line, never a control sequence of a terminal, never a formula of a spreadsheet.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ CONTROL = re.compile(f"[{CONTROLS}]")
 TEMPLATE = re.compile(r"\{(?=[{%#])|#(?=jinja2:)")
 ODD = re.compile(f"[{CONTROLS}]|{TEMPLATE.pattern}")
 SPACES = "\n\r\t\u2028\u2029"
+BEGINS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are their wide forms
 
 
 def is_strict(text: str) -> bool:
@@ -91,3 +92,8 @@ def lines(text: str | Iterable[str]) -> list[str]:
     for part in texts:
         found += map(printable, part.split("\n"))
     return found
+
+
+def cell(value: Any) -> Any:
+    """Return a value of a cell; a text that would be a formula begins with an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(BEGINS) else value

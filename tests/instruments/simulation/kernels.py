@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare impor
     MeasuredCampaign,
     places_of,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.quantities import quantities_of
+from ansible_collections.offload.lab.plugins.plugin_utils._kernels.kernels import quantities_of
 from ansible_collections.offload.lab.plugins.plugin_utils._kernels.rows import KernelQuantity
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.states import margin_of
 from ansible_collections.offload.lab.tests.instruments.simulation import comparisons, synthetic

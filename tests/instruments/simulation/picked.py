@@ -16,7 +16,7 @@ from collections import Counter
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._report import gains as gains_of
+from ansible_collections.offload.lab.plugins.plugin_utils._report import answer as gains_of
 from ansible_collections.offload.lab.tests.instruments.simulation import decisions
 
 NOISES = ("plain", "AR(1)", "heavy tails", "skewed", "interference", "random walk")

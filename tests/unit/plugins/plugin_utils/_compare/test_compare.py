@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare impor
     rows_of,
     welch,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.junit import junit
+from ansible_collections.offload.lab.plugins.plugin_utils._compare.folders import junit
 from ansible_collections.offload.lab.plugins.plugin_utils._compare.rows import direction
 from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
 

@@ -18,16 +18,12 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Metric
 from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
-    choice_panels,
     choices,
     effects,
     latency,
-    latency_panels,
     machine,
     marks,
-    panels,
     scales,
-    trial_panels,
     trials,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import (
@@ -40,31 +36,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import 
 from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 
 LONG = "tx-udp_tnl-csum-segmentation-and-some-more=on"
-
-
-def quantity(*rows):
-    names = ("label", "ratio", "low", "high", "verdict", "blocks")
-    return made(
-        Quantity,
-        label="throughput",
-        control="all_off",
-        better="higher",
-        noise_floor=1.03,
-        rows=[shown_row(**dict(zip(names, row))) for row in rows],
-    )
-
-
-def forest(quantity, title):
-    return effects.forest(quantity, title, "words")
-
-
-ROWS = quantity(
-    ("tso=on", 1.4, 1.3, 1.5, "better", [1.3, 1.5, None, 1.45]),
-    ("gro=on", 0.9, 0.85, 0.95, "worse", [0.9, 0.88, 9.0]),
-    (LONG, 1.0, 0.98, 1.02, "same", None),
-    ("a<b", 1.1, None, None, "unknown", None),
-    ("missing", None, None, None, "unknown", None),
-)
 SHARES = {"user": 4.0, "system": 20.0, "softirq": 15.5}
 CPU = {
     "rows": [
@@ -132,6 +103,31 @@ LATENCY = {
     ],
     "summary": "words",
 }
+
+
+def quantity(*rows):
+    names = ("label", "ratio", "low", "high", "verdict", "blocks")
+    return made(
+        Quantity,
+        label="throughput",
+        control="all_off",
+        better="higher",
+        noise_floor=1.03,
+        rows=[shown_row(**dict(zip(names, row))) for row in rows],
+    )
+
+
+def forest(quantity, title):
+    return effects.forest(quantity, title, "words")
+
+
+ROWS = quantity(
+    ("tso=on", 1.4, 1.3, 1.5, "better", [1.3, 1.5, None, 1.45]),
+    ("gro=on", 0.9, 0.85, 0.95, "worse", [0.9, 0.88, 9.0]),
+    (LONG, 1.0, 0.98, 1.02, "same", None),
+    ("a<b", 1.1, None, None, "unknown", None),
+    ("missing", None, None, None, "unknown", None),
+)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +203,7 @@ def test_bars_of_cpu_do_not_pass_100_per_cent():
         for kind, median in kinds.items()
     ]
     table = made(NamedTable, metrics=metrics, quantities=[{}])
-    row = panels.cpu([table], {"control": "a"})[0]["rows"][0]
+    row = machine.cpu_panels([table], {"control": "a"})[0]["rows"][0]
     assert sum(row["kinds"]["client"].values()) == pytest.approx(100)
 
 
@@ -240,7 +236,7 @@ def test_latency_under_load_has_the_medians_of_each_profile():
         digest.see(loaded_trial("off", loaded, loaded, loaded, 5 * loaded))
     digest.see(loaded_trial("tso", 5.0, 6.0, 7.0, 8.0))
     digest.see(loaded_trial("other", 5.0, 6.0, 7.0))  # an engine without the last percentile
-    [panel] = latency_panels.under_load([table], {"control": "off"}, digest)
+    [panel] = latency.latency_panels([table], {"control": "off"}, digest)
     assert panel["rows"] == [
         {"label": "off", "unloaded": [1.0, 2.0, 3.0, 4.0], "loaded": [20.0, 20.0, 20.0, 100.0]},
         {"label": "tso=on", "unloaded": [1.0, 2.0, 3.0, 4.0], "loaded": [5.0, 6.0, 7.0, 8.0]},
@@ -248,7 +244,7 @@ def test_latency_under_load_has_the_medians_of_each_profile():
     assert panel["numbers"]["rows"][1]["cells"][:3] == ["off", "yes", "20.00"]
     assert "99 % take at most 3.00 µs without streams, and 20.00 µs beside them" in panel["summary"]
     plain = replace(table, workload="tcp_stream")
-    assert latency_panels.under_load([plain], {"control": "off"}, digest) == []
+    assert latency.latency_panels([plain], {"control": "off"}, digest) == []
 
 
 @pytest.mark.parametrize(
@@ -266,14 +262,14 @@ def test_two_groups_are_seen_and_one_is_not():
     generator = random.Random(4)
     one = [1000 * math.exp(generator.gauss(0, 0.1)) for _number in range(24)]
     two = [value * (0.6 if number % 3 else 1) for number, value in enumerate(one)]
-    assert trial_panels.two_groups(one) is None
+    assert trials.two_groups(one) is None
     two = [
         1000 * math.exp(generator.gauss(0, 0.03)) * (0.6 if number % 3 else 1)
         for number in range(24)
     ]
-    low, high = trial_panels.two_groups(two)
+    low, high = trials.two_groups(two)
     assert (len(low), len(high)) == (16, 8) and max(low) < min(high)
-    assert trial_panels.two_groups(two[:8]) is None
+    assert trials.two_groups(two[:8]) is None
 
 
 def test_the_frontier_is_what_no_other_beats_in_both():
@@ -288,7 +284,7 @@ def test_the_frontier_is_what_no_other_beats_in_both():
             {"group": "service_demand_client", "label": "service demand", "unit": "µs/KB"},
         ],
     )
-    points = choice_panels.pareto([table], "control")[0]["points"]
+    points = choices.pareto_panels([table], "control")[0]["points"]
     assert {point["label"] for point in points if point["frontier"]} == {"a", "b"}
 
 

@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._kernels.folders impor
     documents,
     report_of,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.quantities import (
+from ansible_collections.offload.lab.plugins.plugin_utils._kernels.kernels import (
     narrowest,
     quantities_of,
     sides_of,

@@ -16,7 +16,7 @@ import time
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Estimate
-from ansible_collections.offload.lab.plugins.plugin_utils._live import refresh, standing
+from ansible_collections.offload.lab.plugins.plugin_utils._live import refresh
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import encode
 from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
@@ -176,4 +176,4 @@ def test_killed_at_any_moment_the_page_is_whole(tmp_path, measured):
     ],
 )
 def test_how_a_comparison_stands(low, high, better, state):
-    assert standing.standing(made(Estimate, low=low, high=high), better, 3.0) == state
+    assert refresh.standing(made(Estimate, low=low, high=high), better, 3.0) == state

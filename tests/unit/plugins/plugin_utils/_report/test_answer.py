@@ -16,11 +16,24 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result impor
     SetEffect,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
-from ansible_collections.offload.lab.plugins.plugin_utils._report import answer, page, remedy
+from ansible_collections.offload.lab.plugins.plugin_utils._report import answer, page
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import Digest
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_pages import campaign
 from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
+
+PLAN = {
+    "control": "all_off",
+    "blocks": 6,
+    "design": "one_at_a_time",
+    "factors": [],
+    "profiles": {"all_off": {}},
+}
+SCORE = {"n": 9, "ratio": 1.3, "low": 1.2, "high": 1.4}
+FIRST = "Set tso=on: 50 % more throughput than all_off (40 to 60 %) for TCP_STREAM over physical at MTU 9000"
+DECIDED = {
+    "profiles": {"all_off": {"role": "control"}}
+}  # there was nothing to confirm: going on measures nothing
 
 
 def effect(ratio, state="better", metric="throughput", end=None, table="t"):
@@ -75,13 +88,6 @@ def table(*rows):
     )
 
 
-PLAN = {
-    "control": "all_off",
-    "blocks": 6,
-    "design": "one_at_a_time",
-    "factors": [],
-    "profiles": {"all_off": {}},
-}
 RECOMMENDATION = {
     "name": "tso=on",
     "changes": {"tso": "on"},
@@ -119,8 +125,6 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **given):
     return answer.answer(analysis, tables, dict(PLAN, **(plan or {})), digest, [])
 
 
-SCORE = {"n": 9, "ratio": 1.3, "low": 1.2, "high": 1.4}
-FIRST = "Set tso=on: 50 % more throughput than all_off (40 to 60 %) for TCP_STREAM over physical at MTU 9000"
 MANY = [effect(1.5), *(effect(1.4 + number / 100, table=f"t{number}") for number in range(5))]
 DEMAND = effect(0.5, metric="service_demand", end="client")
 
@@ -191,17 +195,12 @@ def test_what_took_time_from_the_campaign_is_said(share, told):
     assert not told or any(own.startswith(told) for own in texts)
 
 
-DECIDED = {
-    "profiles": {"all_off": {"role": "control"}}
-}  # there was nothing to confirm: going on measures nothing
-
-
 @pytest.mark.parametrize(
     ("plan", "command"),
     [
-        ({"confirm": 6}, remedy.GO_ON),
-        ({"confirm": 0}, remedy.measure({"confirm": 6})),
-        ({"confirm": 6, **DECIDED}, remedy.measure({"blocks": 12})),
+        ({"confirm": 6}, answer.GO_ON),
+        ({"confirm": 0}, answer.measure({"confirm": 6})),
+        ({"confirm": 6, **DECIDED}, answer.measure({"blocks": 12})),
         ({"confirm": 6, "blocks": 31, **DECIDED}, ""),
     ],
 )
@@ -231,7 +230,7 @@ def test_an_unfinished_campaign_claims_nothing_and_says_how_to_finish_it():
     assert told[-1] == {
         "verdict": "note",
         "text": "To finish it, about 2 min:",
-        "command": remedy.GO_ON,
+        "command": answer.GO_ON,
     }
     assert not any(line["verdict"] == "better" for line in told)
 
@@ -245,7 +244,7 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
         "Not known in 1 of 1 comparison: 3 of 6 blocks could be compared; 10 blocks in place of 6 would "
         "settle it, about 5 min:"
     )
-    assert told[-1]["command"] == remedy.measure({"blocks": 10})
+    assert told[-1]["command"] == answer.measure({"blocks": 10})
     hopeless = lines(
         {"name": None, "why": "no set was shown"},
         [table(row(1.001, "unknown", dict(needs, blocks=150)))],
@@ -279,7 +278,7 @@ def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
     told = lines(
         {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs))], plan=plan
     )
-    assert told[-1]["command"] == remedy.measure({"confirm": 10})
+    assert told[-1]["command"] == answer.measure({"confirm": 10})
 
 
 def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():

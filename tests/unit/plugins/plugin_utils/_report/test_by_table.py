@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
-from ansible_collections.offload.lab.plugins.plugin_utils._report import by_table, phrases
+from ansible_collections.offload.lab.plugins.plugin_utils._report import advice, phrases
 from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 
 
@@ -119,7 +119,7 @@ def table(*rows, demands=()):
     ],
 )
 def test_sentence(found, verdict, printed):
-    assert by_table.sentence(found)[:2] == (
+    assert advice.sentence(found)[:2] == (
         verdict,
         "TCP_STREAM over physical at MTU 9000: " + printed,
     )
@@ -127,12 +127,12 @@ def test_sentence(found, verdict, printed):
 
 def test_service_demand_on_a_saturated_cpu_is_no_second_piece_of_evidence():
     one = replace(table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]), saturated=True)
-    assert by_table.sentence(one)[1].endswith("84 % more throughput than all_off (71 to 97 %).")
+    assert advice.sentence(one)[1].endswith("84 % more throughput than all_off (71 to 97 %).")
 
 
 def test_many_tables_give_the_largest_effects_in_table_order():
     tables = [table(row(1.0 + size / 10, 1.01, 2.0)) for size in (1, 9, 2, 8, 3, 7, 4, 6, 5)]
-    items = by_table.by_table(tables)
+    items = advice.by_table(tables)
     sizes = [item["text"].split("gave ")[1][:4] for item in items[:-1]]
     assert sizes == ["90 %", "80 %", "70 %", "40 %", "60 %", "50 %"]
     assert items[-1]["text"] == "These are the largest of 9 comparisons; all are below."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._report import last_seen
+from ansible_collections.offload.lab.plugins.plugin_utils._report import broken
 
 WAY = ("pod/eth0", "vethpod", "flannel.1", "underlay0")  # from an end to the wire
 
@@ -41,10 +41,10 @@ def exchange(peer, out, back, **more):
 )
 def test_the_last_device_is_named(out, back, said):
     by_node = {"node1": [exchange("node2", out, 0)], "node2": [exchange("node1", 0, back)]}
-    text = last_seen.sentences("pods", by_node)
+    text = broken.sentences("pods", by_node)
     assert text.startswith(" As found, neither ping nor TCP passed. From node1 to node2 0 of 300")
     assert said in text
-    assert last_seen.sentences("other", by_node) == ""
+    assert broken.sentences("other", by_node) == ""
 
 
 def test_what_passes_is_said():
@@ -52,23 +52,23 @@ def test_what_passes_is_said():
         "node1": [exchange("node2", 4, 4, ping=True, arrived=300)],
         "node2": [exchange("node1", 4, 4, ping=True, arrived=299)],
     }
-    assert last_seen.sentences("pods", by_node) == (
+    assert broken.sentences("pods", by_node) == (
         " As found, ping passed. From node1 to node2 299 of 300 datagrams arrived. From node2 to "
         "node1 300 of 300 datagrams arrived."
     )
     passing = {"node1": [exchange("node2", 0, 0, ping=True, tcp=True, sent=0)]}
-    assert last_seen.sentences("pods", passing) == ""
+    assert broken.sentences("pods", passing) == ""
 
 
 def test_what_one_end_alone_knows_is_said():
-    text = last_seen.sentences("pods", {"node1": [exchange("node2", 0, 0, sent=0)]})
+    text = broken.sentences("pods", {"node1": [exchange("node2", 0, 0, sent=0)]})
     assert "no datagram left: node1 has no route" in text
-    text = last_seen.sentences("pods", {"node1": [exchange("node2", 4, 0)], "node2": []})
+    text = broken.sentences("pods", {"node1": [exchange("node2", 4, 0)], "node2": []})
     assert "300 datagrams were sent; node2 did not count them." in text
 
 
 def test_the_records_are_those_of_the_manifest():
     one = exchange("node2", 4, 0)
     manifest = {"nodes": {"node1": {"before": {"exchanges": [one]}}, "node2": {"before": {}}}}
-    assert last_seen.exchanges_of(manifest) == {"node1": [one], "node2": []}
-    assert last_seen.exchanges_of(None) == {}
+    assert broken.exchanges_of(manifest) == {"node1": [one], "node2": []}
+    assert broken.exchanges_of(None) == {}

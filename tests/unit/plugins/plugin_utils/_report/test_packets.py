@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import NamedTable
-from ansible_collections.offload.lab.plugins.plugin_utils._report import packets
+from ansible_collections.offload.lab.plugins.plugin_utils._report import quantities
 from ansible_collections.offload.lab.tests.unit.builders import made
 
 SAID = "Packets a second, of 64 bytes each: all_off 125,000; tso=on 250,000."
@@ -23,7 +23,7 @@ def found(test="UDP_STREAM", size=64, medians=None):
             "medians": medians or {"throughput": {"all_off": 64.0, "tso=on": 128.0}},
         },
     )
-    [table] = packets.added([table], {"workloads": [{"name": "small", "message_size": size}]})
+    [table] = quantities.added([table], {"workloads": [{"name": "small", "message_size": size}]})
     return table.notes, table.packets
 
 
@@ -34,7 +34,7 @@ def test_small_datagrams_have_their_rate_in_packets():
 @pytest.mark.parametrize(
     "given",
     [
-        {"size": packets.SMALL + 1},
+        {"size": quantities.SMALL + 1},
         {"size": None},
         {"test": "TCP_STREAM"},
         {"medians": {"transactions": {"all_off": 1.0}}},
@@ -45,6 +45,6 @@ def test_others_have_none(given):
 
 
 def test_many_profiles_are_cut_short():
-    medians = {f"p{number}": 64.0 for number in range(packets.MOST + 1)}
+    medians = {f"p{number}": 64.0 for number in range(quantities.MOST + 1)}
     said = found(medians={"throughput": medians})[1]
-    assert said.count("125,000") == packets.MOST and said.endswith("; ….")
+    assert said.count("125,000") == quantities.MOST and said.endswith("; ….")

@@ -27,7 +27,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
 from ansible_collections.offload.lab.plugins.plugin_utils._report import search_section
 from ansible_collections.offload.lab.plugins.plugin_utils._report.quantities import shown_tables
-from ansible_collections.offload.lab.plugins.plugin_utils._search import decide, effort
+from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 from ansible_collections.offload.lab.tests.instruments.simulation import searching
 from ansible_collections.offload.lab.tests.support import as_file, each_day
 
@@ -285,9 +285,9 @@ def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_bud
 def test_the_time_budget_is_kept_to_the_last_round():
     plan = searching.make_search(factors=FACTORS, trials=4, time_budget="40 min")
     rounds = [{"trials": 4}] * (plan["search"]["rounds"] - 1)
-    assert effort.affordable(plan, {"rounds": rounds}, 4) == 4
-    assert effort.affordable(plan, {"rounds": [*rounds, {"trials": 5}]}, 4) == 0
-    assert effort.affordable(plan, {"rounds": [{}] * len(rounds)}, 4) == 4, (
+    assert decide.affordable(plan, {"rounds": rounds}, 4) == 4
+    assert decide.affordable(plan, {"rounds": [*rounds, {"trials": 5}]}, 4) == 0
+    assert decide.affordable(plan, {"rounds": [{}] * len(rounds)}, 4) == 4, (
         "as earlier versions wrote them"
     )
 

@@ -9,7 +9,7 @@ import itertools
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._search.lookahead import next_row
+from ansible_collections.offload.lab.plugins.plugin_utils._search.decide import next_row
 from ansible_collections.offload.lab.plugins.plugin_utils._search.model import Posterior
 
 SIGNS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))

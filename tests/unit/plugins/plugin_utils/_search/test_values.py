@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._search.values import (
+from ansible_collections.offload.lab.plugins.plugin_utils._search.decide import (
     trials_for,
     visit_values,
 )

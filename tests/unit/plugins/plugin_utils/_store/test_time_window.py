@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._store import time_window
+from ansible_collections.offload.lab.plugins.plugin_utils._store import results_store
 
 MIDNIGHT = datetime(2026, 11, 27)
 
@@ -27,22 +27,22 @@ def at(text):
     ],
 )
 def test_it_is_open_from_its_first_minute_to_its_last(window, open_at, closed_at):
-    parsed = time_window.parse(window)
+    parsed = results_store.parse(window)
     assert all(parsed.is_open(at(time)) for time in open_at)
     assert not any(parsed.is_open(at(time)) for time in closed_at)
 
 
 def test_outside_it_nothing_is_begun_and_the_message_says_when():
-    time_window.check_open("22:00-05:30", at("23:00"))
-    time_window.check_open("", at("12:00"))
+    results_store.check_open("22:00-05:30", at("23:00"))
+    results_store.check_open("", at("12:00"))
     with pytest.raises(InputError, match=r"it is 12:00 .* from 22:00 to 05:30 only"):
-        time_window.check_open("22:00-05:30", at("12:00"))
+        results_store.check_open("22:00-05:30", at("12:00"))
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_window_or_refused(text):
     try:
-        window = time_window.parse(text)
+        window = results_store.parse(text)
     except InputError:
         return
     assert window is None or window.begin != window.end
@@ -52,6 +52,6 @@ def test_any_text_is_a_window_or_refused(text):
 def test_a_window_and_the_rest_of_the_day_are_the_day(begin, end, minute):
     if begin != end:
         now = MIDNIGHT + timedelta(minutes=minute)
-        opened = time_window.TimeWindow(begin, end).is_open(now)
-        other = time_window.TimeWindow(begin=end, end=begin)
+        opened = results_store.TimeWindow(begin, end).is_open(now)
+        other = results_store.TimeWindow(begin=end, end=begin)
         assert opened != other.is_open(now)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._observe import cpu_so_far
-from ansible_collections.offload.lab.plugins.plugin_utils._trials.node_cpu import NodeCpu
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import NodeCpu
 
 STAT = "cpu  100 0 200 1000 0 0 50 0 0 0\ncpu0 100 0 200 1000 0 0 50 0 0 0\nintr 1\n"
 

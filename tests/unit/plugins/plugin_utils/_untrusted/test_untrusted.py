@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._untrusted import markdown
-from ansible_collections.offload.lab.plugins.plugin_utils._untrusted.cells import cell
 from ansible_collections.offload.lab.plugins.plugin_utils._untrusted.texts import (
     LONGEST,
+    cell,
     clean,
     clean_all,
     is_strict,
