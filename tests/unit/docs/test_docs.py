@@ -222,6 +222,25 @@ def test_campaigns_that_the_pages_show_are_accepted():
         make_plan(read_campaign(campaign), "now")
 
 
+def test_citation_has_the_version_and_the_licence_of_the_collection():
+    cited = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text())
+    galaxy = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())
+    assert cited["version"] == galaxy["version"]
+    assert [cited["license"]] == galaxy["license"]
+    assert cited["repository-code"] == galaxy["repository"]
+
+
+STUDIES = [name for name in TEXTS if name.startswith("docs/studies/") and "README" not in name]
+
+
+@pytest.mark.parametrize("page", STUDIES)
+def test_a_study_names_its_source(page):
+    """Title in italics or the patch by a link, and a year, or that none is known."""
+    head = TEXTS[page].split("## ", 1)[0]
+    assert re.search(r"\*[^*]{8,}\*|\]\(https://", head)
+    assert re.search(r"\b20\d\d\b|without a named author or year|no year", head)
+
+
 def test_pictures_are_there_and_shown():
     for picture, pages_of_it in {
         "report.png": ("README.md", "docs/first-report.md"),
