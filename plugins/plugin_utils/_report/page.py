@@ -46,7 +46,7 @@ FILES = (
 )
 Standing = Callable[
     [Analysis, Sequence[NamedTable], Plan, Digest], RunningCampaign
-]  # live/standing.section
+]  # section of _live/refresh.py
 FOOTER = "Made by offload.lab from the results folder alone: the same folder gives the same report, byte for byte."
 READING = (
     "A ratio of 1.20 means a fifth more than {other}. A filled mark is a difference that was "

@@ -351,7 +351,7 @@ def make_report(
     """Make the report of the campaign whose results are in ``folder``; with ``check`` nothing in it
     is changed.
 
-    ``standing`` is given while the campaign runs (see _live/standing.py): then it claims nothing,
+    ``standing`` is given while the campaign runs (see _live/refresh.py): then it claims nothing,
     and only what people read is written.
     """
     folder = os.path.abspath(folder)
