@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 
 from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.profiles import AS_FOUND
-from .._statistics.libraries import stats
+from .._statistics.exact import fisher_greater
 from .._statistics.rules import ALPHA
 from .._trials.payload import Tally
 from .chains import chains, explanations
@@ -81,8 +81,7 @@ def trials_of(tallies: Iterable[Tally]) -> Trials:
 
 def compared(one: Trials, other: Trials) -> float:
     """Return the chance that one has so many more trials in trouble than the other by chance."""
-    table = [[part.troubled, part.trials - part.troubled] for part in (one, other)]
-    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+    return fisher_greater(one.troubled, one.trials, other.troubled, other.trials)
 
 
 class BlameSearch:

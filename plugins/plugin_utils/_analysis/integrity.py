@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
-from .._statistics.libraries import stats
+from .._statistics.exact import highest_share
 from .._statistics.rules import ALPHA
 from .._trials.payload import (
     LOSSES,
@@ -164,16 +164,11 @@ def _bounds(plan: Plan, here: Mapping[str, Tally], level: float) -> list[Bound]:
             found.append(
                 Bound(
                     setting=factor["name"],
-                    messages=highest(lost, messages, level),
-                    trials=highest(trials.troubled, trials.trials, level),
+                    messages=highest_share(lost, messages, level),
+                    trials=highest_share(trials.troubled, trials.trials, level),
                 )
             )
     return found
-
-
-def highest(seen: int, of: int, level: float) -> float:
-    """Return the largest share with which so few are seen with a chance of ``level``."""
-    return float(stats.beta.ppf(1 - level, seen + 1, of - seen)) if of > seen else 1.0
 
 
 def _lost_sizes(here: Mapping[str, Tally]) -> dict[str, Size]:
