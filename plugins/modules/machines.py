@@ -240,7 +240,7 @@ from ..module_utils._host.apply import apply
 from ..module_utils._host.locks import lock_labs
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
-from ..module_utils._machines import power
+from ..module_utils._machines import qemu
 from ..module_utils._machines.machine import MODELS, validate
 from ..module_utils._machines.machine_steps import (
     MachinePlan,
@@ -275,13 +275,13 @@ MACHINE_SPEC = {
 
 def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, asked: str) -> None:
     """Do what is planned."""
-    accel = power.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
-    power.stop(plan.stop, before)
+    accel = qemu.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
+    qemu.stop(plan.stop, before)
     apply(plan.steps)
     if plan.start:
-        power.write_known_hosts(folder)
+        qemu.write_known_hosts(folder)
     for machine in plan.start:
-        power.start(lab, folder, machine, accel)
+        qemu.start(lab, folder, machine, accel)
 
 
 def converge(module: AnsibleModule) -> Returned:

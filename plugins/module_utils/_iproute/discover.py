@@ -1,28 +1,46 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a path begins on this host, and what lies on its way."""
+"""Where a path begins on this host, what lies on its way, and what other traffic goes over its devices.
+
+``wg show DEVICE allowed-ips`` and ``wg show DEVICE endpoints`` have a line for each peer: its public key, a
+tab, and networks or the endpoint. The keys are compared and never shown.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import itertools
 import json
 import re
-from typing import Any, Mapping, TypedDict
+from typing import Any, Dict, Iterable, Iterator, Mapping, TypedDict
 
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
-from . import crictl, ctr, runtimes, wireguard
+from . import crictl, runtimes
 from .other_end import Begin, addresses_of
 from .parse import Link, parse_links, usable_links
 from .read import namespaces, read
-from .shared import Route, parse_routes, shared_of
-from .walk import WIREGUARD, FoundPath, TunnelDevice, path_of, tunnels
+from .walk import (
+    OVS,
+    WIREGUARD,
+    FoundPath,
+    Shared,
+    Spaces,
+    TunnelDevice,
+    WalkedDevice,
+    path_of,
+    tunnels,
+)
 
 CONTAINERD = "containerd"
 ENGINES = ("podman", "docker", CONTAINERD)
+Route = Dict[str, Any]  # as ip prints it
+LINK_LOCAL = ("fe80::/64", "multicast", "ff00::/8")  # each device has these
+NOTHING: Shared = {"ports": 0, "routes": 0, "tunnels": 0}
 
 
 class PathEnd(TypedDict, total=False):
@@ -58,9 +76,11 @@ def _pid_of_pod(pod: str, chosen: runtimes.Chosen) -> int:
     program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"pod {pod}")
-    listed = run([*program, "containers", "list", "--quiet", ctr.filter_of(namespace, name)]).out
+    listed = run(
+        [*program, "containers", "list", "--quiet", runtimes.filter_of(namespace, name)]
+    ).out
     tasks = run([*program, "tasks", "list"]).out
-    return ctr.process_of(listed.split(), tasks, f"pod {pod}")
+    return runtimes.process_of(listed.split(), tasks, f"pod {pod}")
 
 
 def _pid_of_containerd(name: str, chosen: runtimes.Chosen) -> int:
@@ -71,7 +91,7 @@ def _pid_of_containerd(name: str, chosen: runtimes.Chosen) -> int:
     program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"container {name}")
-    return ctr.process_of([name], run([*program, "tasks", "list"]).out, f"container {name}")
+    return runtimes.process_of([name], run([*program, "tasks", "list"]).out, f"container {name}")
 
 
 def _pid_of(container: str, chosen: runtimes.Chosen) -> int:
@@ -155,9 +175,9 @@ def _add_endpoints(links: Mapping[str, Link], address: str) -> None:
         if link["kind"] != WIREGUARD:
             continue
         printed = {what: _wg(link["name"], what) for what in ("allowed-ips", "endpoints")}
-        peer = wireguard.peer_for(printed["allowed-ips"], address)
+        peer = peer_for(printed["allowed-ips"], address)
         if peer:
-            link["data"]["remote"] = wireguard.endpoint_of(printed["endpoints"], peer)
+            link["data"]["remote"] = endpoint_of(printed["endpoints"], peer)
 
 
 def _wg(device: str, what: str) -> str:
@@ -240,3 +260,81 @@ def left_out(device: str, netns: str) -> str:
     return (
         f"device {shown(device)}{where} is left out: its name has signs that the lab does not use"
     )
+
+
+def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each peer's key and the words after it."""
+    for line in text.splitlines():
+        key, tab, rest = line.partition("\t")
+        if tab:
+            yield key, rest.split()
+
+
+def peer_for(allowed_ips: str, address: str) -> str | None:
+    """Return the key of the peer that gets the packets for an address: the longest prefix wins."""
+    wanted = ipaddress.ip_address(address)
+    best: tuple[int, str] | None = None
+    for key, words in _rows(allowed_ips):
+        for word in words:
+            try:
+                network = ipaddress.ip_network(word, strict=False)
+            except ValueError:  # "(none)"
+                continue
+            inside = network.version == wanted.version and wanted in network
+            if inside and (best is None or network.prefixlen > best[0]):
+                best = (network.prefixlen, key)
+    return best[1] if best else None
+
+
+def endpoint_of(endpoints: str, peer: str) -> str | None:
+    """Return the address of a peer's endpoint; None where it has none yet."""
+    for key, words in _rows(endpoints):
+        if key == peer and words:
+            host = words[0].rpartition(":")[0].strip("[]")
+            try:
+                return str(ipaddress.ip_address(host))
+            except ValueError:
+                return None
+    return None
+
+
+def parse_routes(text: str) -> list[Route]:
+    """Return the routes that ``ip -json route show`` prints; none where it prints something else."""
+    try:
+        rows = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return [row for row in rows if isinstance(row, dict) and row.get("dst") not in LINK_LOCAL]
+
+
+def shared_of(steps: list[WalkedDevice], spaces: Spaces, routes: Iterable[Route]) -> list[Shared]:
+    """Return for each device of a path what else uses it. ``routes`` are those of the host; what is
+    in the namespace of the path's end is the end's own.
+    """
+    host = spaces.get("", {})
+    on_path = {step["device"] for step in steps if not step["netns"]}
+    leaving = [row["under"] for row in tunnels({"": host}) if row["device"] not in on_path]
+    by_device = list(itertools.chain.from_iterable(map(_devices, routes)))
+    ports: set[str] = set()
+    found: list[Shared] = []
+    for step in steps:
+        if step["netns"]:
+            found.append(NOTHING)
+            continue
+        name = step["device"]
+        ports |= _ports(name, host) - on_path
+        routed = by_device.count(name)
+        found.append({"ports": len(ports), "routes": routed, "tunnels": leaving.count(name)})
+    return found
+
+
+def _ports(name: str, host: Mapping[str, Link]) -> set[str]:
+    """Return the ports of a bridge, or those of the switch that a device belongs to."""
+    on_switch = name in host and host[name]["master"] == OVS
+    master = OVS if on_switch else name
+    return {port for port, link in host.items() if link["master"] == master}
+
+
+def _devices(route: Route) -> list[str]:
+    hops = route.get("nexthops") or [route]
+    return [hop["dev"] for hop in hops if isinstance(hop, dict) and "dev" in hop]

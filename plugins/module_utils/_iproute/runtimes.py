@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the distributions of Kubernetes keep crictl and ctr, and how to call them.
+"""Where the distributions of Kubernetes keep crictl and ctr, how to call them, and what ctr prints, for
+hosts without crictl such as those of MicroK8s.
 
 RKE2, k3s and MicroK8s bring their own programs, configuration and socket. A program is run only if it
 belongs to root and nobody else may write to it or its folder.
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 from typing import NamedTuple
 
-from .._base.errors import LabError
+from .._base.errors import InputError, LabError
 from .._host.runner import SEARCH_PATH
 
 FOLDERS = (
@@ -121,3 +123,22 @@ def check_trusted(path: str) -> None:
 
 def _first(paths: tuple[str, ...]) -> str | None:
     return next((path for path in paths if os.path.exists(path)), None)
+
+
+def filter_of(namespace: str, name: str) -> str:
+    """Return the filter of ``ctr containers list`` for the sandbox of a pod."""
+    labels = {
+        "io.cri-containerd.kind": "sandbox",
+        "io.kubernetes.pod.namespace": namespace,
+        "io.kubernetes.pod.name": name,
+    }
+    return ",".join(f'labels."{label}"=="{value}"' for label, value in labels.items())
+
+
+def process_of(containers: Collection[str], tasks: str, what: str) -> int:
+    """Return the process of the first of these containers that runs."""
+    for line in tasks.splitlines():
+        container, pid, status, *_more = [*line.split(), "", "", ""]
+        if container in containers and status == "RUNNING" and pid.isdecimal() and int(pid) > 0:
+            return int(pid)
+    raise InputError("does not run on this node", what, "ctr tasks list shows what runs.")

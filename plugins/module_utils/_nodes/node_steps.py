@@ -16,9 +16,9 @@ from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
 from .._base.steps import Step, batch
-from .forward import bridge_lines, forward_steps
 from .node import (
     DEVICE,
+    INNER_BRIDGE,
     PRIVATE,
     ROOT,
     Node,
@@ -36,6 +36,14 @@ RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then
 # is it removed.
 MARKER = ".offload-lab-mountpoint"
+# The first device is inside; packets that leave by another have the address of that one.
+MASQUERADE = f"""table ip offload_lab {{
+  chain postrouting {{
+    type nat hook postrouting priority srcnat;
+    oifname != "{DEVICE}" masquerade
+  }}
+}}
+"""
 
 
 class _Mounted(TypedDict):
@@ -343,3 +351,26 @@ def predict(
         for node in wanted
     ]
     return sorted(nodes, key=lambda node: natural(node["name"]))
+
+
+def bridge_lines(node: Node) -> list[str]:
+    """Return the ``ip -batch`` lines that make the bridge of a node that bridges; it has the node's
+    addresses.
+    """
+    if node.get("forwards") != "bridged":
+        return []
+    made = [f"link add name {INNER_BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
+    made += [f"address add {address} dev {INNER_BRIDGE}" for address in node["addresses"]]
+    return [*made, f"link set dev {INNER_BRIDGE} up"]
+
+
+def forward_steps(node: Node) -> list[Step]:
+    """Return the steps that let a node route, and masquerade where that is asked for."""
+    name = node["name"]
+    forwards = node.get("forwards")
+    if forwards not in ("routed", "nat"):
+        return []
+    steps = [Step(["tee", "/proc/sys/net/ipv4/ip_forward"], "1", name)]
+    if forwards == "nat":
+        steps.append(Step(["nft", "-f", "-"], MASQUERADE, name))
+    return steps

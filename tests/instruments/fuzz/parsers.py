@@ -14,9 +14,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import
 from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
     parse_netperf,
 )
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
-    output as sockets,
-)
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import output as sockets
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
     driver,
     features,

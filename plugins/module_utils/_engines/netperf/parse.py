@@ -4,15 +4,150 @@
 """The output of netperf, of every version and format from 2.4 to 2.7, as dictionaries. Pure.
 
 :mod:`.scan` has the text and the run being read, :mod:`.banner` what stands around
-results, :mod:`.classic` the tables, :mod:`.details` what -v adds to them or leaves of
-them, :mod:`.omni` the output by selectors, :mod:`.values` the keys of the result.
+results, :mod:`.classic` the tables, :mod:`.omni` the output by selectors, :mod:`.values` the keys of
+the result. What -v adds to the tables or leaves of them is read here.
 """
 
 from __future__ import annotations
 
-from . import banner, classic, details, omni
-from .scan import Scan
+import contextlib
+import re
+
+from . import banner, classic, omni
+from .scan import Run, Scan, fixed
 from .values import Row, entry
+
+HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
+BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
+BARE_DEMAND = re.compile(r"\s*(-?\d{1,18}\.\d{2,3})(?: +([A-Z?]))?\s*\Z")
+
+
+def read_details(scan: Scan) -> bool:
+    """Read what netperf -v 2 adds behind the table: alignments, histogram, segment size."""
+    text = scan.text.lstrip()
+    if HISTOGRAM.match(text):
+        scan.at += 1
+        return True
+    if (
+        text.startswith("Maximum")
+        and scan.ahead(1).startswith("Segment")
+        and scan.ahead(2).startswith("Size (bytes)")
+    ):
+        return read_segment(scan)
+    if not text.startswith("Alignment ") or "Offset" not in text:
+        return False
+    return read_alignment(scan, text)
+
+
+def read_alignment(scan: Scan, text: str) -> bool:
+    """Read the table of alignments, and what follows in it of requests and responses."""
+    row = scan.ahead(3).split(None, 8)
+    if "RoundTrip" in text and len(row) == 8 and scan.run is not None and scan.run.done:
+        with contextlib.suppress(ValueError):
+            scan.run.selectors.update(
+                RT_LATENCY=fixed(row[4], 3), TRANSACTION_RATE=fixed(row[5], 3)
+            )
+    scan.at += 4 if row and row[0].isdigit() else 3
+    return True
+
+
+def read_segment(scan: Scan) -> bool:
+    """Read the segment size that TCP_MSS, and netperf -v 2, print."""
+    step = 3 if scan.ahead(3).strip() else 4
+    run = scan.run
+    if run is None or "TRANSPORT_MSS" in run.selectors:
+        run = scan.begin()
+    if run.error is None and is_whole_size(scan.ahead(step)) and not scan.is_cut(step):
+        run.selectors["TRANSPORT_MSS"] = int(scan.ahead(step))
+        run.layout = run.layout or "mss"
+        run.done = True
+    elif not run.done:
+        run.broken(scan.number, scan.text)
+    scan.at += step + 1
+    return True
+
+
+def is_whole_size(line: str) -> bool:
+    """Return whether a segment size is whole, which is printed in six places, or with a space
+    behind it.
+    """
+    word = line.strip()
+    return word.isdigit() and len(word) < 10 and (len(line) >= 6 or line.endswith(" "))
+
+
+def read_bare(scan: Scan) -> bool:
+    """Read the lone number of netperf -v 0, with the brand of -B behind it."""
+    waiting = waiting_run(scan)
+    demand = BARE_DEMAND.match(scan.text)
+    match = bare_number(scan, waiting is not None)
+    if waiting and demand and (demand.group(2) or "." not in demand.group(1)[-3:]):
+        waiting.selectors["SERVICE_DEMAND"] = float(demand.group(1))
+        waiting.done = True
+    elif match and (waiting or in_list(scan)):
+        run = waiting or scan.begin()
+        run.values["throughput"] = float(match.group(1))
+        if match.group(2):
+            run.selectors["RESULT_BRAND"] = match.group(2).strip()
+        run.done = True
+    else:
+        return False
+    scan.at += 1
+    return True
+
+
+def waiting_run(scan: Scan) -> Run | None:
+    """Return the open run of which nothing but the banner was read, or None."""
+    run = scan.run
+    if run is None or not (run.open and run.banner):
+        return None
+    read = run.layout or run.selectors or run.csv or "," in scan.ahead(1)
+    return None if read else run
+
+
+def bare_number(scan: Scan, after_banner: bool) -> re.Match[str] | None:
+    """Return the line's lone number and brand; None where it may be what is left of another."""
+    match = BARE.match(scan.text)
+    if match and not match.group(2) and (after_banner or scan.is_cut()):
+        return match if is_whole(scan, after_banner) else None
+    return match
+
+
+def is_whole(scan: Scan, after_banner: bool) -> bool:
+    """Return whether a lone number may be whole, which is printed with a width of 7 and often a
+    space behind it.
+
+    A shorter one is what is left of a service demand; one that ends the text below a banner, of an
+    interim result.
+    """
+    text = scan.text
+    return len(text.rstrip()) >= 7 and not (
+        after_banner and scan.is_cut() and text == text.rstrip()
+    )
+
+
+def in_list(scan: Scan) -> bool:
+    """Return whether the paragraph holds nothing but such numbers: a number in prose is no result."""
+    if scan.at > scan.checked_until:
+        last = scan.at
+        while (
+            last < len(scan.lines)
+            and scan.lines[last].strip()
+            and "netperf" not in scan.lines[last]
+        ):
+            last += 1
+        # The last line of a text may be what is left of a number.
+        paragraph = scan.lines[scan.at : min(last, len(scan.lines) - 1)]
+        whole = begins_paragraph(scan) and all(BARE.match(line) for line in paragraph)
+        scan.checked_until = last
+        scan.bare_until = last if whole else -1
+    return scan.at <= scan.bare_until
+
+
+def begins_paragraph(scan: Scan) -> bool:
+    """Return whether the line before is none, empty, or a command."""
+    before = scan.lines[scan.at - 1].strip() if scan.at else ""
+    return not before or "netperf" in before
+
 
 # Each reads what it knows in the line reached and moves on, or leaves the line to the next one.
 READERS = (
@@ -22,11 +157,11 @@ READERS = (
     banner.read_interim,
     banner.read_confidence,
     classic.read_header,
-    details.read_details,
+    read_details,
     omni.read_csv,
     omni.read_csv_row,
     omni.read_human,
-    details.read_bare,
+    read_bare,
     banner.read_error,
     classic.read_other,
 )

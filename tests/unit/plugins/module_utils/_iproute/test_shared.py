@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.offload.lab.plugins.module_utils._iproute.shared import (
+from ansible_collections.offload.lab.plugins.module_utils._iproute.discover import (
     NOTHING,
     parse_routes,
     shared_of,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
-from ansible_collections.offload.lab.plugins.module_utils._iproute import discover, wireguard
+from ansible_collections.offload.lab.plugins.module_utils._iproute import discover
 from ansible_collections.offload.lab.plugins.module_utils._iproute.walk import path_of
 
 # In the format of wg(8), with keys that are none.
@@ -25,13 +25,13 @@ ENDPOINTS = "A=\t198.51.100.1:51820\nB=\t[2001:db8::7]:51820\nC=\t(none)\n"
     ],
 )
 def test_the_longest_prefix_tells_the_peer_and_its_endpoint(address, peer, endpoint):
-    assert wireguard.peer_for(ALLOWED, address) == peer
-    assert wireguard.endpoint_of(ENDPOINTS, peer) == endpoint
+    assert discover.peer_for(ALLOWED, address) == peer
+    assert discover.endpoint_of(ENDPOINTS, peer) == endpoint
 
 
 def test_who_is_no_peer_or_was_not_heard_of_has_no_endpoint():
-    assert wireguard.peer_for(ALLOWED, "192.0.2.1") is None
-    assert wireguard.endpoint_of(ENDPOINTS, "C=") is None
+    assert discover.peer_for(ALLOWED, "192.0.2.1") is None
+    assert discover.endpoint_of(ENDPOINTS, "C=") is None
 
 
 def link(name, kind, mtu):
@@ -54,6 +54,6 @@ def test_the_way_goes_on_at_the_device_that_leads_to_the_endpoint(monkeypatch):
 
 @given(st.text(), st.text())
 def test_any_output_is_read(allowed, endpoints):
-    peer = wireguard.peer_for(allowed, "10.8.0.2")
+    peer = discover.peer_for(allowed, "10.8.0.2")
     assert peer is None or isinstance(peer, str)
-    assert wireguard.endpoint_of(endpoints, peer or "A=") is None or peer
+    assert discover.endpoint_of(endpoints, peer or "A=") is None or peer

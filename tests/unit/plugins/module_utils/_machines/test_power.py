@@ -14,7 +14,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
 )
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
-from ansible_collections.offload.lab.plugins.module_utils._machines import power
+from ansible_collections.offload.lab.plugins.module_utils._machines import qemu
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine import MARKER
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine_steps import written
 from ansible_collections.offload.lab.plugins.module_utils._machines.read_machines import (
@@ -41,13 +41,13 @@ def hangs(argv, **_options):
     ],
 )
 def test_kvm_is_used_where_a_guest_boots_with_it(monkeypatch, tmp_path, probe, boots):
-    monkeypatch.setattr(power, "KVM", str(tmp_path))
-    monkeypatch.setattr(power, "run", probe)
-    assert power.accelerator("auto", "/image") == ("kvm" if boots else "tcg")
-    assert power.accelerator("tcg", "/image") == "tcg"
+    monkeypatch.setattr(qemu, "KVM", str(tmp_path))
+    monkeypatch.setattr(qemu, "run", probe)
+    assert qemu.accelerator("auto", "/image") == ("kvm" if boots else "tcg")
+    assert qemu.accelerator("tcg", "/image") == "tcg"
     if not boots:
         with pytest.raises(InputError, match="does not boot with KVM"):
-            power.accelerator("kvm", "/image")
+            qemu.accelerator("kvm", "/image")
 
 
 def test_a_folder_is_ours_by_its_marker_and_a_machine_lives_by_its_process(tmp_path):

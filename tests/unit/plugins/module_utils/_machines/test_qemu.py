@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
-from ansible_collections.offload.lab.plugins.module_utils._machines import power, qemu
+from ansible_collections.offload.lab.plugins.module_utils._machines import qemu
 
 SANDBOX = """-sandbox on[,obsolete=allow|deny][,elevateprivileges=allow|deny|children]
           [,spawn=allow|deny][,resourcecontrol=allow|deny]
@@ -53,14 +53,14 @@ def test_every_qemu_that_is_started_is_confined(monkeypatch, tmp_path):
         started.append(argv)
         return CommandResult(argv, 0, QEMU_7 if argv == qemu.HELP else "", "")
 
-    monkeypatch.setattr(power, "run", runs)
-    monkeypatch.setattr(power.daemons, "write", lambda *_state: None)
-    monkeypatch.setattr(power, "KVM", str(tmp_path))
+    monkeypatch.setattr(qemu, "run", runs)
+    monkeypatch.setattr(qemu.daemons, "write", lambda *_state: None)
+    monkeypatch.setattr(qemu, "KVM", str(tmp_path))
     (tmp_path / "node1").mkdir()
     (tmp_path / "node1/pid").write_text("7")
     machine = {"name": "node1", "image": "/i", "port": 22181, "cpus": 1, "memory": 512, "nics": []}
-    power.start("lab", str(tmp_path), machine, "tcg")
-    power.kvm_boots("/i")
+    qemu.start("lab", str(tmp_path), machine, "tcg")
+    qemu.kvm_boots("/i")
     guests = [argv for argv in started if argv != qemu.HELP]
     assert len(guests) == 2
     assert [argv[-4:] for argv in guests] == [[*DENIED, "-runas", "nobody"]] * 2
@@ -70,7 +70,7 @@ def test_the_host_key_of_machines_is_known_before_the_first_connection(tmp_path)
     subprocess.run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "host_key"], check=True
     )
-    power.write_known_hosts(str(tmp_path))
+    qemu.write_known_hosts(str(tmp_path))
     known = tmp_path / "known_hosts"
     key = (tmp_path / "host_key.pub").read_text().split()[1]
     for port in (22181, 22199):

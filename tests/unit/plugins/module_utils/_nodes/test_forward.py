@@ -8,17 +8,17 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._nodes.forward import (
-    bridge_lines,
-    forward_steps,
-)
 from ansible_collections.offload.lab.plugins.module_utils._nodes.lab_hosts import lab_hosts
 from ansible_collections.offload.lab.plugins.module_utils._nodes.node import (
     layout_of,
     port_of,
     validate,
 )
-from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps import plan_present
+from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps import (
+    bridge_lines,
+    forward_steps,
+    plan_present,
+)
 from ansible_collections.offload.lab.plugins.module_utils._nodes.underlay import (
     cut_steps,
     underlay_lines,

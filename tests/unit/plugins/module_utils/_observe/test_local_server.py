@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
-from ansible_collections.offload.lab.plugins.module_utils._observe import local_server
+from ansible_collections.offload.lab.plugins.module_utils._observe import probe
 
 HERE = "127.0.0.1"
 
@@ -24,8 +24,8 @@ HERE = "127.0.0.1"
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.setattr(daemons, "FOLDER", str(tmp_path))
-    monkeypatch.setattr(local_server, "CONNECTED_S", 1.0)
-    monkeypatch.setattr(local_server, "CLOSED_S", 1.0)
+    monkeypatch.setattr(probe, "CONNECTED_S", 1.0)
+    monkeypatch.setattr(probe, "CLOSED_S", 1.0)
 
 
 def known(port, pid=None, **more):
@@ -69,19 +69,19 @@ def served():
 def test_a_server_that_lives_answers():
     with served() as port:
         known(port)
-        assert local_server.answers(HERE, port) is True
+        assert probe.answers(HERE, port) is True
         known(port - 2, count=3)  # of several ports
         os.unlink(os.path.join(daemons.FOLDER, f"{daemons.SERVER}{HERE}-{port}.json"))
-        assert local_server.answers(HERE, port) is True
+        assert probe.answers(HERE, port) is True
 
 
 def test_of_what_is_not_the_labs_nothing_is_known():
     with served() as port:
-        assert local_server.answers(HERE, port) is None
+        assert probe.answers(HERE, port) is None
         (path,) = [os.path.join(daemons.FOLDER, f"{daemons.SERVER}torn.json")]
         with open(path, "w") as stream:
             stream.write(json.dumps({"server": None}))
-        assert local_server.answers(HERE, port) is None
+        assert probe.answers(HERE, port) is None
 
 
 def test_a_process_that_is_gone_does_not_answer():
@@ -89,20 +89,20 @@ def test_a_process_that_is_gone_does_not_answer():
         known(port, process.pid)
         process.kill()
         process.wait()
-        assert local_server.answers(HERE, port) is False
+        assert probe.answers(HERE, port) is False
 
 
 def test_a_server_that_refuses_or_hangs_does_not_answer():
     port = free_port()
     known(port)
-    assert local_server.answers(HERE, port) is False
+    assert probe.answers(HERE, port) is False
     with listening() as port:
         known(port)
-        assert local_server.answers(HERE, port) is False
+        assert probe.answers(HERE, port) is False
 
 
 def test_where_nothing_passes_within_the_node_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(local_server, "_passes", lambda address: False)
+    monkeypatch.setattr(probe, "_passes", lambda address: False)
     port = free_port()
     known(port)
-    assert local_server.answers(HERE, port) is None
+    assert probe.answers(HERE, port) is None

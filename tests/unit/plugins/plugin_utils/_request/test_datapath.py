@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import with_engine
 from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import InTunnel
-from ansible_collections.offload.lab.plugins.plugin_utils._request.datapath import (
+from ansible_collections.offload.lab.plugins.plugin_utils._request.hosts import (
     refused,
     tunnel_asked,
 )
