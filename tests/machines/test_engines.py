@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 
 import pytest
 
@@ -20,6 +21,7 @@ from ansible_collections.offload.lab.tests.security.seen_servers import (
 
 pytestmark = pytest.mark.guests
 NODES = ("node1", "node2")
+PAUSE_S = 10  # an emulated guest needs a second to answer
 CAMPAIGN = """\
 name: {name}
 design: {design}
@@ -57,6 +59,7 @@ def test_servers_of_each_engine_have_no_privileges(guests, tmp_path, name):
     process = guests.begin("measure", log, campaign_file=str(file), results_dir=str(tmp_path))
     seen = {node: [] for node in NODES}
     while process.poll() is None:
+        time.sleep(PAUSE_S)
         for node in NODES:
             text = guests.inside(node, f"python3 -I -c {shlex.quote(PROCESSES)}")
             seen[node] += filter(is_server, json.loads(text))
