@@ -47,10 +47,16 @@ def encoded(value: Any) -> dict[str, Any]:
     """Return a dataclass as a dictionary, one level of it: the argument ``default`` of json.dumps."""
     known = vars(value)
     return {
-        field.name: known[field.name]
-        for field in fields(value)
-        if field.default is MISSING or known[field.name] is not field.default
+        name: known[name]
+        for name, default in _fields(value.__class__)
+        if known[name] is not default
     }
+
+
+@functools.lru_cache(maxsize=None)
+def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the names and defaults of a dataclass's fields; there may be many of one class."""
+    return tuple((field.name, field.default) for field in fields(kind))
 
 
 def read_analysis(kind: type[T], folder: str) -> T | None:

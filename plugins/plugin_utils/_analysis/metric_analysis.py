@@ -67,7 +67,7 @@ def effects_of(
 ) -> list[SomeEffect]:
     """Return the effects of one table."""
     rows = zip(*(columns[name][table] for name in COLUMNS))
-    return [kind(**label, **dict(zip(COLUMNS, row))) for label, row in zip(labels, rows)]
+    return [kind(**dict(zip(COLUMNS, row)), **label) for label, row in zip(labels, rows)]
 
 
 class MetricAnalysis:

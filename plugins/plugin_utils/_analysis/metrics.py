@@ -14,7 +14,9 @@ from __future__ import annotations
 import functools
 from typing import Any, Iterator, Mapping
 
+from ...module_utils._engines.workload import Workload
 from .._trials.cpu import TRAFFIC_SHARE
+from .._trials.nouns import NOTHING, Cpu, EndCpu, Result, Trial
 from .result import Described
 
 MAIN = ("throughput", "transactions")
@@ -30,6 +32,7 @@ COMPARED_KINDS = (
     "softirq",
 )  # the others are rare and often zero: medians only
 TRANSACTIONS = ("TCP_RR", "UDP_RR", "TCP_CRR")
+Values = dict[str, "float | None"]  # by metric; None: not measured
 
 
 def describe(name: str, test: str) -> Described:
@@ -91,7 +94,7 @@ def _names(end: str) -> tuple[str, list[tuple[str, str]], str]:
     )
 
 
-def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
+def _window(end: str, use: EndCpu, found: Values) -> None:
     demand_name, kinds, busy = _names(end)
     demand = use.get("service_demand_us_per_kb", use.get("service_demand_us_per_transaction"))
     if demand is not None:
@@ -100,12 +103,12 @@ def _window(end: str, use: Mapping[str, Any], found: dict[str, Any]) -> None:
     if percent:
         for kind, name in kinds:
             found[name] = percent.get(kind, 0.0)
-        found[kinds[0][1]] += percent.get("nice", 0.0)
+        found[kinds[0][1]] = percent.get(kinds[0][0], 0.0) + percent.get("nice", 0.0)
         idle = percent.get("idle", 0.0) + percent.get("iowait", 0.0) + percent.get("steal", 0.0)
         found[busy] = sum(percent.values()) - idle
 
 
-def _of_probes(cpu: Mapping[str, Any], found: dict[str, Any]) -> None:
+def _of_probes(cpu: Cpu, found: Values) -> None:
     share = cpu.get("traffic_share")
     if share is not None and share < TRAFFIC_SHARE:
         return
@@ -113,36 +116,38 @@ def _of_probes(cpu: Mapping[str, Any], found: dict[str, Any]) -> None:
         _window(end, use, found)
 
 
-def _is_one_stream(workload: Mapping[str, Any]) -> bool:
+def _is_one_stream(workload: Workload) -> bool:
     return workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1
 
 
-def _of_netperf(result: Mapping[str, Any], one_host: bool, found: dict[str, Any]) -> None:
-    ends = (("combined", "local"),) if one_host else (("client", "local"), ("server", "remote"))
-    for end, side in ends:
-        if result.get(f"{side}_service_demand") is not None:
-            found[f"service_demand_{end}"] = result[f"{side}_service_demand"]
-        if result.get(f"{side}_cpu_percent") is not None:
-            found[f"cpu_{end}_busy"] = result[f"{side}_cpu_percent"]
+def _of_netperf(result: Result, one_host: bool, found: Values) -> None:
+    local = result.get("local_service_demand"), result.get("local_cpu_percent")
+    remote = result.get("remote_service_demand"), result.get("remote_cpu_percent")
+    ends = {"combined": local} if one_host else {"client": local, "server": remote}
+    for end, (demand, busy) in ends.items():
+        if demand is not None:
+            found[f"service_demand_{end}"] = demand
+        if busy is not None:
+            found[f"cpu_{end}_busy"] = busy
 
 
-def _rates(test: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
+def _rates(test: str | None, result: Result) -> Values:
     """Return what was done in a second."""
     if test in TRANSACTIONS:
         return {"transactions": result.get("transactions_per_s")}
-    found = {"throughput": result.get("throughput_mbps")}
+    found: Values = {"throughput": result.get("throughput_mbps")}
     if test == "UDP_STREAM":
         found[CALLS] = result.get("receive_calls_per_s")
     return found
 
 
-def values_of(trial: Mapping[str, Any], one_host: bool = False) -> dict[str, float]:
+def values_of(trial: Trial, one_host: bool = False) -> dict[str, float]:
     """Return ``{metric: value}`` of what a trial measured.
 
     ``one_host`` says that both ends are one machine.
     """
-    result = trial.get("result") or {}
-    workload = trial.get("workload") or {}
+    result: Result = trial.get("result") or {}
+    workload: Workload = trial.get("workload") or NOTHING
     found = _rates(workload.get("test"), result)
     latency = result.get("latency_us")
     if latency:
