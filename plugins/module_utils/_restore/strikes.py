@@ -10,6 +10,7 @@ again and the node is read back. Where the path stays silent with the settings a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import TypedDict
@@ -59,6 +60,22 @@ def are_expected() -> bool:
         return bool(watched["strikes"] and watched["answers"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def count_from_now() -> None:
+    """Have the switch count silences from now on: one that began under the profile before says nothing
+    of the profile that is set now.
+    """
+    with contextlib.suppress(OSError):
+        os.utime(WATCHED)
+
+
+def counted_from() -> int:
+    """Return the time from which silences count, as a number that changes; 0 where nothing is watched."""
+    try:
+        return os.stat(WATCHED).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def check() -> None:

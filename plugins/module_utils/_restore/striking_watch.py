@@ -33,6 +33,7 @@ class StrikingWatch:
         self.read_back = read_back
         self.since = time.monotonic()  # of the last restore
         self.unrestored = False
+        self.counted_from = strikes.counted_from()
         strike = strikes.current()
         if strike:  # the switch that has marked it was killed
             self._restore()
@@ -44,8 +45,10 @@ class StrikingWatch:
 
     def seen(self) -> str | None:
         """Return the harm for which the switch fires, None without one or after a strike."""
-        reason = self.harms.seen()
         strike = strikes.current()
+        if strike is None:
+            self._count_from_change()
+        reason = self.harms.seen()
         if self.unrestored:
             return strike["reason"] if strike else "the node could not be restored"
         if strike:
@@ -59,6 +62,13 @@ class StrikingWatch:
             return reason
         self._restore()
         return reason if self.unrestored else None
+
+    def _count_from_change(self) -> None:
+        """Count silences again where a profile was set since."""
+        changed = strikes.counted_from()
+        if changed != self.counted_from:
+            self.counted_from = changed
+            self.harms.start_again()
 
     def _after_strike(self, reason: str | None) -> str | None:
         """Return the harm that no profile explains; end the strike where that is asked for."""

@@ -50,6 +50,8 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
         with guarded(check, lock):
             yield
         check()
+        if params.get("after_strike"):
+            strikes.count_from_now()
 
 
 def watching(body: Callable[[AnsibleModule], Returned]) -> Callable[[AnsibleModule], Returned]:

@@ -32,6 +32,9 @@ class Node:
         self.answering = {echo.Target(**FAR), echo.Target(**CONTROLLER)}
         for module in (strikes, striking_watch):
             monkeypatch.setattr(module, "STRUCK", self.mark)
+        self.changed = folder / "watched.json"
+        self.changed.write_text("{}")
+        monkeypatch.setattr(strikes, "WATCHED", str(self.changed))
         monkeypatch.setattr(harm.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(harm.echo, "ask", self.ask)
         watched = harm.checked({"answers": [FAR, CONTROLLER], "strikes": True})
@@ -62,6 +65,13 @@ class Node:
             self.now += 0.2
         return None
 
+    def change(self):
+        """Set another profile."""
+        before = strikes.counted_from()
+        strikes.count_from_now()
+        if strikes.counted_from() == before:  # a file system whose clock is coarse
+            os.utime(self.changed, ns=(before + 1, before + 1))
+
     def silence(self, *ends):
         self.answering -= {echo.Target(**end) for end in ends}
 
@@ -72,6 +82,26 @@ class Node:
 @pytest.fixture
 def node(monkeypatch, tmp_path):
     return Node(monkeypatch, tmp_path)
+
+
+def test_a_silence_of_the_profile_before_is_not_this_ones(node):
+    watch = node.watch()
+    node.silence(FAR)
+    assert node.look(watch, harm.PATIENCE_S - 0.5) is None
+    node.change()
+    assert node.look(watch, harm.PATIENCE_S - 0.5) is None
+    node.speak(FAR)
+    assert node.look(watch, 3) is None and not node.restored
+
+
+def test_a_silence_that_a_profile_does_not_end_is_a_strike(node):
+    watch = node.watch()
+    node.silence(FAR)
+    assert node.look(watch, harm.PATIENCE_S - 0.5) is None
+    node.change()
+    changed = node.now
+    assert node.look(watch, 3) is None and node.restored
+    assert harm.PATIENCE_S < node.restored[0] - changed < harm.PATIENCE_S + 1
 
 
 def test_a_silent_path_is_an_answer_and_ends_when_that_is_asked_for(node):
