@@ -88,7 +88,7 @@ def bits_campaign(
         "blocks": max(
             NAMED_BLOCKS, blocks_for(rate) // 2
         ),  # each feature is on in half of the profiles
-        "control_visits": 1,
+        "control_visits": 2,  # all off is the one profile without the feature that others need
         "paths": paths,
         "mtus": list(plan["mtus"]),
         "factors": factors,
