@@ -221,9 +221,9 @@ def judge(lab, probe, case, tests):
     off = observe(lab, probe, case, False, tests)
     found = verdict(case[4], [on], [off], tunnel_csum=False)
     print(
-        f"{case[0]}: on {on['share']}, off {off['share']}: {found['verdict']} ({found['reason'] or found['proof']})"
+        f"{case[0]}: on {on['share']}, off {off['share']}: {found.verdict} ({found.reason or found.proof})"
     )
-    assert found["verdict"] == case[-1], found
+    assert found.verdict == case[-1], found
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
