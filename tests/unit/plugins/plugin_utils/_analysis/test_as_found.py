@@ -194,6 +194,6 @@ def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
         for look in made["looks"]:
             tests.append(decide(made, trials, look, list(tests)))
         end = {**made, "looked": tests}
-        blamed = any(row["blames"] for row in verdicts(end, checks_of(trials)))
+        blamed = any(row.blames for row in verdicts(end, checks_of(trials)))
         named += blamed or any(test["answered"] for test in tests)
     assert named <= 12  # of 100 at 5 %, more than 12 have a chance of 0.1 %

@@ -120,7 +120,7 @@ def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
         record = trials(made, lambda _path, _levels, chance=chance: chance.random() < share)
         tests = played(made, record)
         end = {**made, "looked": tests}
-        blamed = any(row["blames"] for row in verdicts(end, checks_of(record)))
+        blamed = any(row.blames for row in verdicts(end, checks_of(record)))
         named += tests[-1]["answered"] or blamed
     assert named <= 8  # of 60 at 5 %, more than 8 have a chance of 0.3 %
 
