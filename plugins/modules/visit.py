@@ -562,6 +562,8 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
         # A stream to sample would wait for a path on which nothing passes.
         rows = measure(module, cells, chunk, watch, server)
         found = sampled(module, server, forwarder, unanswered(cells, rows))
+        if strike_at(server, False) or sign_of_life.fired() is not None:
+            found = {}  # a node was restored: these packets are not of the visit's profile
     else:
         found = sampled(module, server, forwarder, set())
         rows = measure(module, cells, chunk, watch, server)

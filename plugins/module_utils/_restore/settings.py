@@ -24,17 +24,18 @@ def present(items: list[Any], netns: str | None = None) -> list[Any]:
 
 
 def read_settings(items: list[Any], missing: str) -> list[Item]:
-    """Return each device with its settings, and then the host with its own, in the form that module
-    ethtool restores; raise for a device that is missing.
+    """Return each device with its settings, in the form that module ethtool restores; raise for one
+    that is missing. The device ``lo`` is the host itself, whose settings come last.
     """
-    devices = read(
-        {
-            "devices": items if missing == "error" else present(items),
-            "netns": None,
-            "gather": RESTORED,
-            "flow_types": FLOW_TYPES,
-        }
-    )
+    asked = items if missing == "error" else present(items)
+    of_devices = [item for item in asked if not _is_host(item)]
+    options = {"netns": None, "gather": RESTORED, "flow_types": FLOW_TYPES}
+    devices = read({**options, "devices": of_devices}) if of_devices else {}
     found = [restore_item(device) for device in devices.values()]
-    host = host_item() if found and HOST not in devices else {}
+    host = host_item() if len(of_devices) < len(asked) else {}
     return [*found, host] if host else found
+
+
+def _is_host(item: Any) -> bool:
+    [device] = parse_devices([item])
+    return device.name == HOST and not device.netns

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...module_utils._engines.payload.command import TEST
+from .._campaign.looks import INTEGRITY, NAMED
 from .._campaign.nouns import Decided, Plan
 from .._statistics.looks import Look
 from .._trials.nouns import Trial
@@ -23,8 +23,8 @@ from .result import Blame
 
 
 def names_faults(plan: Plan) -> bool:
-    """Return whether a campaign checks nothing but the payload."""
-    return all(load["test"] == TEST for load in plan["workloads"])
+    """Return whether a campaign ends when its faults are named."""
+    return plan.get("until") == NAMED or plan["design"] == INTEGRITY
 
 
 def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:

@@ -448,6 +448,7 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
     check(campaign["pairs"], rounds, settings, where)
     check_engines(rounds, campaign["workloads"], where)
     optional: Any = {
+        "until": campaign["until"],
         "looks": looks or None,
         "study": campaign.get("study"),
         "steal_limit": campaign.get("steal_limit"),

@@ -235,6 +235,7 @@ class Plan(Outline):
     own_paths: NotRequired[dict[str, OwnPath]]  # those that exist without the lab
     encapsulations: NotRequired[dict[str, str]]  # the same in plans of earlier versions, by path
     visits: list[Visit]
+    until: NotRequired[str]  # "answered" or "named"; plans of earlier versions lack it
     looks: NotRequired[list[Look]]
     looked: NotRequired[list[Decided]]  # not in the file: the looks that were made
     search: NotRequired[SearchLimits]

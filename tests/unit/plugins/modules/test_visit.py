@@ -103,3 +103,21 @@ def test_packets_are_not_sampled_where_no_server_answered_a_client():
     rows = [failed, passed, failed, passed]
     assert visit.unanswered(cells, rows) == {"198.18.0.2"}
     assert visit.unanswered(cells[:1], [{"streams": []}]) == {"198.18.0.2"}
+
+
+class Module:
+    params = {
+        "engines": ["payload"], "probe": None, "forwarder": None, "chunk": None, "look": {"paths": []},
+        "devices": {},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("struck, packets", [(None, True), ({"address": "", "reason": "x"}, False)])
+def test_packets_are_of_the_visits_profile(monkeypatch, struck, packets):
+    monkeypatch.setattr(visit, "watcher", lambda *_given: None)
+    monkeypatch.setattr(visit, "measure", lambda *_given: [{"streams": []}])
+    monkeypatch.setattr(visit, "sampled", lambda *_given: {"packets": {"pods": {}}})
+    monkeypatch.setattr(visit, "strike_at", lambda *_given: struck)
+    monkeypatch.setattr(visit.sign_of_life, "fired", lambda: None)
+    found = visit.look_and_measure(Module(), [])
+    assert found["cells"] and ("packets" in found) is packets

@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HO
 from ansible_collections.offload.lab.plugins.module_utils._kinds.rps_sock_flow_entries import (
     RPS_SOCK_FLOW_ENTRIES,
 )
+from ansible_collections.offload.lab.plugins.module_utils._restore import settings
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import (
     read_factor,
     settings_of,
@@ -59,11 +60,21 @@ def test_set_again_and_restored(sysctls, kind):
     assert info.host_item() == kept
 
 
+def test_the_host_is_kept_only_where_it_is_asked_for(sysctls, monkeypatch):
+    """What others set on the host stays theirs where nothing of it is varied."""
+    device = {"name": "eth1", "netns": None}
+    monkeypatch.setattr(settings, "read", lambda _options: {"eth1": device})
+    monkeypatch.setattr(settings, "restore_item", dict)
+    assert settings.read_settings(["eth1"], "error") == [device]
+    assert settings.read_settings(["eth1", "lo"], "error") == [device, info.host_item()]
+    assert settings.read_settings([{"name": "lo"}], "error") == [info.host_item()]
+
+
 def test_a_factor_sets_the_hosts_of_both_ends(sysctls):
     [factor] = read_factor({"name": "busy_poll", "levels": [0, 50]}, CAMPAIGN)
-    settings = settings_of([factor], {"busy_poll": "50"})
-    assert settings == dict.fromkeys(("client", "server"), {"node": {"busy_poll": {"us": 50}}})
-    items = devices_of_classes(settings["client"], {"underlay": [{"name": "eth1"}]})
+    set_there = settings_of([factor], {"busy_poll": "50"})
+    assert set_there == dict.fromkeys(("client", "server"), {"node": {"busy_poll": {"us": 50}}})
+    items = devices_of_classes(set_there["client"], {"underlay": [{"name": "eth1"}]})
     assert items == [{"name": "lo", "netns": None, "busy_poll": {"us": 50}}]
 
 
