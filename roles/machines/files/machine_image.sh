@@ -3,7 +3,7 @@
 # A Debian with its own kernel, or that of a package such as linux-image-6.1.0-56-amd64, and what a lab runs, as root.ext4, vmlinuz and initrd.img in FOLDER. Nobody can log in yet.
 set -eu
 suite=$1 folder=$2 kernel=${3:-linux-image-amd64}
-packages=ethtool,iproute2,iputils-ping,kmod,netperf,openssh-server,openvswitch-switch,procps,python3,systemd-sysv,udev
+packages=ethtool,iperf3,iproute2,iputils-ping,kmod,netperf,openssh-server,openvswitch-switch,procps,python3,systemd-sysv,udev
 packages=$packages,$kernel
 
 work=$(mktemp -d "$folder.XXXXXX")
