@@ -13,6 +13,12 @@ import pathlib
 import sys
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.plugin_utils._across import kernels, kernels_page
+from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare_folders
+from ansible_collections.offload.lab.plugins.plugin_utils._across.comparison_text import (
+    console,
+    documents,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.nominate import nominate
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -23,12 +29,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
     with_search,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.folders import (
-    compare_folders,
-    console,
-    documents,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels import folders as kernel_folders
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.import_logs import import_logs
@@ -371,7 +371,7 @@ def kernels_of(folder):
 def kernels_texts(folder):
     """Make a campaign under three kernels in ``folder``; return the texts of the report over them."""
     kernels_of(folder)
-    texts = kernel_folders.documents(kernel_folders.report_of([str(folder)]))
+    texts = kernels_page.documents(kernels.report_of([str(folder)]))
     words = Page(texts["kernels.html"]).words
     page = "\n".join(word.strip() for word in words if word.strip()) + "\n"
     return {"kernels.md": texts["kernels.md"], PAGE: page}

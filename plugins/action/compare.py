@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..plugin_utils._across.compare import compare_folders
+from ..plugin_utils._across.comparison_text import console, documents
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._compare.folders import compare_folders, console, documents
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {

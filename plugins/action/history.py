@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..plugin_utils._across.history import history_of
+from ..plugin_utils._across.page import answer, documents
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._history.folders import documents, history_of
-from ..plugin_utils._history.page import answer
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
@@ -26,19 +26,19 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
 
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        found = history_of(options["results"])
+        history = history_of(options["results"])
         changed = write_changed(
-            os.path.abspath(options["output"]), documents(found), self._task.check_mode
+            os.path.abspath(options["output"]), documents(history), self._task.check_mode
         )
-        for item in answer(found):
+        for item in answer(history):
             say(f"  {item['text']}")
         changes = [
             {"campaign": change["campaign"], "number": change["number"], "p": change["p"]}
-            for change in found["changes"]
+            for change in history["changes"]
         ]
         return {
             "changed": bool(changed),
-            "campaigns": len(found["campaigns"]),
+            "campaigns": len(history["campaigns"]),
             "output": options["output"],
             "changes": changes,
         }

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..plugin_utils._across.kernels import report_of
+from ..plugin_utils._across.kernels_page import answer, documents, ordered_changes
 from ..plugin_utils._action.console import say
 from ..plugin_utils._action.controller import ControllerAction, Spec
-from ..plugin_utils._kernels.folders import documents, report_of
-from ..plugin_utils._kernels.page import answer, ordered_changes
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
@@ -47,7 +47,7 @@ class ActionModule(ControllerAction):
         ]
         return {
             "changed": bool(changed),
-            "kernels": [one["kernel"] for one in report["kernels"]],
+            "kernels": [kernel["kernel"] for kernel in report["kernels"]],
             "changes": changes,
             "output": options["output"],
         }

@@ -53,9 +53,7 @@ ROOMS = {
         ["_analysis"],
         ["_exports", "_figures", "_search"],
         ["_report"],
-        ["_compare", "_live"],
-        ["_history"],
-        ["_kernels"],
+        ["_across", "_live"],
     ],
 }
 ANSIBLE_DOC = ("DOCUMENTATION", "EXAMPLES", "RETURN")

@@ -17,12 +17,16 @@ import shutil
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._across import (
+    compare,
+    comparison_text,
+    history,
+    page,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import plan_file
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.stored import read_manifest
-from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders as compare
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import recommended
-from ansible_collections.offload.lab.plugins.plugin_utils._history import folders as history
 from ansible_collections.offload.lab.plugins.plugin_utils._report import conditions
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import records
@@ -153,8 +157,8 @@ def test_a_report_of_a_node_that_lies_in_all_it_says(folder, lie):
 def test_a_comparison_and_a_history_of_a_node_that_lies(folder, lie):
     other = shutil.copytree(folder, folder.parent / lies.LIES["html"].replace("/", ""))
     put(other, manifest={**MANIFEST, "nodes": lied(MANIFEST["nodes"], lies.LIES[lie])})
-    comparison = compare.documents(compare.compare_folders([str(folder), str(other)]))
-    past = history.documents(history.history_of([str(folder), str(other)]))
+    comparison = comparison_text.documents(compare.compare_folders([str(folder), str(other)]))
+    past = page.documents(history.history_of([str(folder), str(other)]))
     for name, text in {**comparison, **past}.items():
         assert lies.wrong_text(text) == [], name
         if name.endswith((".md", ".html", ".xml")):

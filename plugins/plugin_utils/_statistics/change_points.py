@@ -26,13 +26,13 @@ TIE = 1 - 1e-9
 
 
 class Change(NamedTuple):
-    """A change: ``place`` is the first campaign after it; ``start`` and ``end`` bound the part that
+    """A change: ``after`` is the first campaign after it; ``start`` and ``end`` bound the part that
     was split there.
 
     ``shown`` are the series in which it is shown, ``p`` is that of the clearest.
     """
 
-    place: int
+    after: int
     start: int
     end: int
     p: float
@@ -91,8 +91,8 @@ def step(values: np.ndarray, change: Change) -> tuple[float, float, float]:
     """Return (mean, low, high) of what is after a change less what is before it, for one series of
     logarithms.
     """
-    before = values[change.start : change.place]
-    after = values[change.place : change.end]
+    before = values[change.start : change.after]
+    after = values[change.after : change.end]
     mean = after.mean() - before.mean()
     squares = ((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum()
     freedom = len(before) + len(after) - 2

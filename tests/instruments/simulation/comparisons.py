@@ -15,12 +15,9 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import MeasuredCampaign
+from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare, rows_of
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import Cube
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import (
-    MeasuredCampaign,
-    compare,
-    rows_of,
-)
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic, worlds
 
 PAIRS = 300

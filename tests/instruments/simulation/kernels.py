@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import (
+from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import (
     MeasuredCampaign,
-    places_of,
+    table_indexes,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.kernels import quantities_of
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.rows import KernelQuantity
+from ansible_collections.offload.lab.plugins.plugin_utils._across.kernels import judged_quantities
+from ansible_collections.offload.lab.plugins.plugin_utils._across.rows import KernelQuantity
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.states import margin_of
 from ansible_collections.offload.lab.tests.instruments.simulation import comparisons, synthetic
 
@@ -55,7 +55,7 @@ def night_of(
         comparisons.campaign(kernel, plan, noise, generator, {profile: ratio if bad else 1.0})
         for kernel, bad in slow.items()
     ]
-    return Night(campaigns, slow, next(iter(places_of(campaigns[0]))), profile)
+    return Night(campaigns, slow, next(iter(table_indexes(campaigns[0]))), profile)
 
 
 def true_sides(slow: dict[str, bool]) -> list[list[str]]:
@@ -89,7 +89,7 @@ def judged(
         night = night_of(name, noise, generator, ratio, blocks)
         effects = [
             one
-            for one in quantities_of(night.campaigns, MATTERS).quantities
+            for one in judged_quantities(night.campaigns, MATTERS).quantities
             if one["kind"] == "effect"
         ]
         asked = [

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.folders import (
+from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import (
     read_campaign_folder,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report

@@ -11,23 +11,24 @@ from itertools import chain
 
 from .._analysis.payload_findings import is_broken
 from .._figures.nouns import PlainTable
-from .._history.page import (
+from .._report.nouns import Sentence
+from .._report.phrases import line
+from .._statistics import text
+from .page import (
     MOST,
     DrawnSeries,
     Page,
     drawings_of,
     html_of,
+    json_of,
     markdown_of,
     table_of,
     title_of,
 )
-from .._report.nouns import Sentence
-from .._report.phrases import line
-from .._statistics import text
 from .rows import KernelChange, KernelPayload, KernelQuantity, KernelsReport, Under
 
 MOST_NAMED = 8  # changes in sentences; the table has all
-MOST_PLACES = 3  # settings, and devices of each, in a sentence
+MOST_SUPPORT = 3  # settings in a sentence, and devices of each setting
 DATA = "kernels.json"
 ABOUT = (
     "A dot is a kernel, by its number in the table of kernels, its line the 95 % interval of its blocks. "
@@ -41,13 +42,13 @@ STATES = {"different": "differs", "same": "no difference that matters", "unknown
 
 
 def _kernels(report: KernelsReport) -> list[str]:
-    return [one["kernel"] for one in report["kernels"]]
+    return [kernel["kernel"] for kernel in report["kernels"]]
 
 
 def _effects(report: KernelsReport) -> list[KernelQuantity]:
-    """Return the effects, those that differ first."""
-    found = [one for one in report["quantities"] if one["kind"] == "effect"]
-    return sorted(found, key=lambda one: one["state"] != "different")
+    """Return the effects, different ones first."""
+    effects = [row for row in report["quantities"] if row["kind"] == "effect"]
+    return sorted(effects, key=lambda effect: effect["state"] != "different")
 
 
 def _change_words(change: KernelChange) -> str:
@@ -55,94 +56,95 @@ def _change_words(change: KernelChange) -> str:
     return f"{text.change(change['ratio'])} ({span})"
 
 
-def _from_to(report: KernelsReport, one: KernelQuantity, change: KernelChange) -> str:
+def _from_to(report: KernelsReport, effect: KernelQuantity, change: KernelChange) -> str:
     """Return an effect before and after a change, and by how much it changed."""
     kernels = _kernels(report)
-    means = [one["under"][kernels.index(change[end])]["mean"] for end in ("before", "after")]
+    means = [effect["under"][kernels.index(change[end])]["mean"] for end in ("before", "after")]
     return f"from {text.ratio(means[0])} to {text.ratio(means[1])}, {_change_words(change)}"
 
 
 def ordered_changes(report: KernelsReport) -> list[tuple[KernelQuantity, KernelChange]]:
-    """Return all changes with the effects that they are of, the largest first."""
-    found = []
-    for one in _effects(report):
-        found += [(one, change) for change in one["changes"]]
-    return sorted(found, key=lambda pair: -text.distance(pair[1]["ratio"]))
+    """Return all changes with their effects, the largest first."""
+    changes = []
+    for effect in _effects(report):
+        changes += [(effect, change) for change in effect["changes"]]
+    return sorted(changes, key=lambda pair: -text.distance(pair[1]["ratio"]))
 
 
 def _changes(report: KernelsReport) -> list[Sentence]:
     """Return a sentence for each change, the largest first."""
-    found = ordered_changes(report)
+    changes = ordered_changes(report)
     sentences = []
-    for one, change in found[:MOST_NAMED]:
-        words = f"Between {change['before']} and {change['after']}: {title_of(one)}: {_from_to(report, one, change)}."
-        sentences.append(line(change["verdict"], words))
-    if len(found) > MOST_NAMED:
-        more = text.count(len(found) - MOST_NAMED, "more change")
+    for effect, change in changes[:MOST_NAMED]:
+        kernels = f"Between {change['before']} and {change['after']}"
+        sentence = f"{kernels}: {title_of(effect)}: {_from_to(report, effect, change)}."
+        sentences.append(line(change["verdict"], sentence))
+    if len(changes) > MOST_NAMED:
+        more = text.count(len(changes) - MOST_NAMED, "more change")
         sentences.append(line("note", f"{more}: see the table of effects."))
     return sentences
 
 
 def _counted(report: KernelsReport) -> Sentence:
-    """Return of how many effects what is known."""
+    """Return how many effects differ, are the same, and are not known."""
     effects = _effects(report)
-    counts = Counter(one["state"] for one in effects)
+    counts = Counter(effect["state"] for effect in effects)
     differ = counts["different"] or "none"
-    words = (
+    sentence = (
         f"Of {text.count(len(effects), 'effect')} under {len(report['kernels'])} kernels: shown to differ {differ}, "
         f"no difference that matters {counts['same'] or 'none'}, not known {counts['unknown'] or 'none'}."
     )
-    return line("note" if counts["different"] else "unknown", words)
+    return line("note" if counts["different"] else "unknown", sentence)
 
 
 def _advice_changes(report: KernelsReport) -> Iterator[Sentence]:
-    """Yield a sentence for each two neighbours under which different things are recommended."""
-    shown = {one["profile"] for one in _effects(report) if one["changes"]}
-    for one, other in zip(report["advice"], report["advice"][1:]):
-        if one["unfinished"] or other["unfinished"] or one["words"] == other["words"]:
+    """Yield a sentence for each two neighbouring kernels with different recommendations."""
+    shown = {effect["profile"] for effect in _effects(report) if effect["changes"]}
+    for earlier, later in zip(report["advice"], report["advice"][1:]):
+        if earlier["unfinished"] or later["unfinished"] or earlier["words"] == later["words"]:
             continue
-        words = (
-            f"Between {one['kernel']} and {other['kernel']} the recommendation changes from {one['words']} to "
-            f"{other['words']}"
+        sentence = (
+            f"Between {earlier['kernel']} and {later['kernel']} the recommendation changes from "
+            f"{earlier['words']} to {later['words']}"
         )
-        if not shown & {one["name"], other["name"]}:
-            words += "; that an effect of either differs between kernels was not shown"
-        yield line("note", f"{words}.")
+        if not shown & {earlier["name"], later["name"]}:
+            sentence += "; that an effect of either differs between kernels was not shown"
+        yield line("note", f"{sentence}.")
 
 
 def _support_changes(report: KernelsReport) -> Iterator[Sentence]:
-    """Yield a sentence for each two neighbours between which support changed."""
+    """Yield a sentence for each two neighbouring kernels between which support changed."""
     kernels = _kernels(report)
-    for place in range(1, len(kernels)):
-        places: dict[tuple[str, str, str], list[str]] = {}
+    for index in range(1, len(kernels)):
+        devices: dict[tuple[str, str, str], list[str]] = {}
         for row in report["support"]:
-            was, now = row["values"][place - 1 : place + 1]
+            was, now = row["values"][index - 1 : index + 1]
             if was != now:
-                places.setdefault((row["what"], was, now), []).append(row["where"])
-        found = [
-            f"{what} of {text.listed(where[:MOST_PLACES])} ({was}, then {now})"
-            for (what, was, now), where in places.items()
+                devices.setdefault((row["what"], was, now), []).append(row["where"])
+        changes = [
+            f"{what} of {text.listed(where[:MOST_SUPPORT])} ({was}, then {now})"
+            for (what, was, now), where in devices.items()
         ]
-        if found:
-            more = [f"{len(found) - MOST_PLACES} more"] if len(found) > MOST_PLACES else []
-            named = "; ".join(found[:MOST_PLACES] + more)
-            words = f"Between {kernels[place - 1]} and {kernels[place]} support changed: {named}."
-            yield line("note", words)
+        if changes:
+            more = [f"{len(changes) - MOST_SUPPORT} more"] if len(changes) > MOST_SUPPORT else []
+            named = "; ".join(changes[:MOST_SUPPORT] + more)
+            between = f"Between {kernels[index - 1]} and {kernels[index]}"
+            yield line("note", f"{between} support changed: {named}.")
 
 
 def _broken(report: KernelsReport, row: KernelPayload) -> str:
-    """Return what became of the payload of a path under each kernel, where it is broken under some."""
-    under = [f"{kernel}: {words}" for kernel, words in zip(_kernels(report), row["values"])]
+    """Return the payload verdict of a path under each kernel, where one of them is "broken"."""
+    under = [f"{kernel}: {verdict}" for kernel, verdict in zip(_kernels(report), row["values"])]
     return f"Payload over {row['path']} at MTU {row['mtu']}, {'; '.join(under)}."
 
 
 def answer(report: KernelsReport) -> list[Sentence]:
-    """Return the answer: each change, what is known of the others, recommendations, support."""
+    """Return the answer: each change, the count of other effects, recommendations, support."""
     broken = [row for row in report["payload"] if any(map(is_broken, row["verdicts"]))]
     unfinished = [
-        line("unknown", f"Under {one['kernel']} {one['unfinished']}.")
-        for one in report["advice"]
-        if one["unfinished"]
+        line("unknown", f"Under {advice['kernel']} {advice['unfinished']}.")
+        for advice in report["advice"]
+        if advice["unfinished"]
     ]
     return [
         *[line("worse", _broken(report, row)) for row in broken],
@@ -169,46 +171,50 @@ def _effect_cell(under: Under) -> str:
     return f"{text.ratio(under['mean'])} ({text.interval(under['low'], under['high'])})"
 
 
-def _sides(one: KernelQuantity) -> str:
-    """Return on which side each kernel is, such as ``6.1, 6.6 → 6.12``."""
-    words = " → ".join(map(", ".join, one["sides"]))
-    if one["between"]:
-        words += f"; not known: {', '.join(one['between'])}"
-    return words if one["changes"] else text.NONE
+def _sides(effect: KernelQuantity) -> str:
+    """Return the kernels on each side of a change, such as ``6.1, 6.6 → 6.12``."""
+    if not effect["changes"]:
+        return text.NONE
+    sides = " → ".join(map(", ".join, effect["sides"]))
+    if effect["between"]:
+        sides += f"; not known: {', '.join(effect['between'])}"
+    return sides
 
 
 def _effect_table(report: KernelsReport) -> PlainTable:
-    """Return each effect under each kernel, and on which side of a change each kernel is."""
+    """Return each effect under each kernel, and the side of a change on which each kernel is."""
     head = ["Effect, ratio to the control", *_kernels(report), "Kernels", "Sides", "Changes"]
     rows = []
-    for one in _effects(report):
-        cells = [_effect_cell(under) for under in one["under"]]
+    for effect in _effects(report):
+        cells = [_effect_cell(under) for under in effect["under"]]
         changes = [
             f"{change['before']} to {change['after']}: {_change_words(change)}, {change['verdict']}"
-            for change in one["changes"]
+            for change in effect["changes"]
         ]
-        state = STATES[one["state"] or "unknown"]
-        rows.append([title_of(one), *cells, state, _sides(one), "; ".join(changes) or text.NONE])
+        state = STATES[effect["state"] or "unknown"]
+        rows.append(
+            [title_of(effect), *cells, state, _sides(effect), "; ".join(changes) or text.NONE]
+        )
     return table_of("Effects under each kernel", head, rows, DATA)
 
 
 def _value_table(report: KernelsReport) -> PlainTable:
-    """Return the control's own values."""
+    """Return the control's values."""
     head = ["Quantity of the control", *_kernels(report)]
     rows = [
-        [f"{title_of(one)}, {one['unit']}", *map(_cell, one["under"])]
-        for one in report["quantities"]
-        if one["kind"] == "value"
+        [f"{title_of(row)}, {row['unit']}", *map(_cell, row["under"])]
+        for row in report["quantities"]
+        if row["kind"] == "value"
     ]
     return table_of("The control under each kernel, for information", head, rows, DATA)
 
 
 def _advice_table(report: KernelsReport) -> PlainTable:
     rows = []
-    for one in report["advice"]:
-        confirmed = "yes" if one["confirmed"] else "no"
-        state = one["unfinished"] or (confirmed if one["name"] else text.NONE)
-        rows.append([one["kernel"], one["words"], state])
+    for advice in report["advice"]:
+        confirmed = "yes" if advice["confirmed"] else "no"
+        state = advice["unfinished"] or (confirmed if advice["name"] else text.NONE)
+        rows.append([advice["kernel"], advice["words"], state])
     return table_of("What is recommended", ["Kernel", "Set", "Confirmed"], rows, DATA)
 
 
@@ -231,14 +237,13 @@ def _payload_table(report: KernelsReport) -> PlainTable:
 
 def _kernel_table(report: KernelsReport) -> PlainTable:
     kernels = report["kernels"]
-    names = sorted(set(chain.from_iterable(one["versions"] for one in kernels)) - {"kernel"})
+    names = sorted(set(chain.from_iterable(kernel["versions"] for kernel in kernels)) - {"kernel"})
     rows = []
-    for number, one in enumerate(kernels, 1):
-        versions = [one["versions"].get(name, text.NONE) for name in names]
-        planned = one["created"] or text.NONE
-        rows.append(
-            [str(number), one["kernel"], one["campaign"], planned, str(one["blocks"]), *versions]
-        )
+    for number, kernel in enumerate(kernels, 1):
+        versions = [kernel["versions"].get(name, text.NONE) for name in names]
+        planned = kernel["created"] or text.NONE
+        identity = [str(number), kernel["kernel"], kernel["campaign"], planned]
+        rows.append([*identity, str(kernel["blocks"]), *versions])
     head = ["Number", "Kernel", "Campaign", "Planned", "Blocks", *names]
     return table_of("The kernels", head, rows, DATA)
 
@@ -266,34 +271,34 @@ def tables(report: KernelsReport) -> list[PlainTable]:
 
 
 def _drawn(quantities: Sequence[KernelQuantity]) -> list[DrawnSeries]:
-    """Return what the figures are made of: the quantities that were measured under each kernel."""
-    found: list[DrawnSeries] = []
-    for one in quantities:
-        means = [under["mean"] for under in one["under"] if under["mean"] is not None]
-        if len(means) == len(one["under"]):
-            found.append(
+    """Return the series of the figures: the quantities that were measured under each kernel."""
+    drawn: list[DrawnSeries] = []
+    for row in quantities:
+        means = [under["mean"] for under in row["under"] if under["mean"] is not None]
+        if len(means) == len(row["under"]):
+            drawn.append(
                 {
-                    "id": one["id"],
-                    "table": one["table"],
-                    "label": one["label"],
-                    "profile": one["profile"],
-                    "kind": one["kind"],
-                    "unit": one["unit"],
+                    "id": row["id"],
+                    "table": row["table"],
+                    "label": row["label"],
+                    "profile": row["profile"],
+                    "kind": row["kind"],
+                    "unit": row["unit"],
                     "means": means,
-                    "low": [under["low"] for under in one["under"]],
-                    "high": [under["high"] for under in one["under"]],
+                    "low": [under["low"] for under in row["under"]],
+                    "high": [under["high"] for under in row["under"]],
                 }
             )
-    return found
+    return drawn
 
 
 def _changed(report: KernelsReport) -> dict[str, dict[int, str]]:
-    """Return where each effect changed: ``{id: {place of the kernel after it: verdict}}``."""
+    """Return the changes of each effect: ``{id: {index of the kernel after it: verdict}}``."""
     kernels = _kernels(report)
     changed: dict[str, dict[int, str]] = {}
-    for one, change in ordered_changes(report):
-        place = kernels.index(change["after"])
-        changed.setdefault(one["id"], {})[place] = change["verdict"]
+    for effect, change in ordered_changes(report):
+        after = kernels.index(change["after"])
+        changed.setdefault(effect["id"], {})[after] = change["verdict"]
     return changed
 
 
@@ -319,3 +324,12 @@ def render(report: KernelsReport) -> str:
 def markdown(report: KernelsReport) -> str:
     """Return the report as Markdown."""
     return markdown_of(_page(report))
+
+
+def documents(report: KernelsReport) -> dict[str, str]:
+    """Return ``{file name: text}`` of a report."""
+    return {
+        "kernels.json": json_of(report),
+        "kernels.html": render(report),
+        "kernels.md": markdown(report),
+    }

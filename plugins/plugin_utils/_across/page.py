@@ -1,10 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of a history, and its text for the console and for Markdown."""
+"""The page over campaigns, and the page of a history: HTML, Markdown and the console's sentences."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypedDict
@@ -27,8 +28,8 @@ ABOUT = (
 )
 
 
-class Named(TypedDict):
-    """What the title of a quantity is made of."""
+class Titled(TypedDict):
+    """The parts of a quantity's title."""
 
     table: str
     label: str
@@ -36,13 +37,13 @@ class Named(TypedDict):
     kind: str  # value or effect
 
 
-class DrawnSeries(Named, Trend):
-    """What a figure of a quantity is made of."""
+class DrawnSeries(Titled, Trend):
+    """The parts of a quantity's figure."""
 
     id: str
 
 
-def title_of(series: Named | Series) -> str:
+def title_of(series: Titled | Series) -> str:
     """Return the title of a quantity."""
     what = series["profile"] if series["kind"] == "value" else f"effect of {series['profile']}"
     return f"{series['table']}, {series['label']}, {what}"
@@ -58,19 +59,19 @@ def _headline(change: HistoryChange) -> str:
 
 def answer(history: History) -> list[Sentence]:
     """Return the answer, a sentence a change."""
-    found = []
+    sentences = []
     titles = {series["id"]: title_of(series) for series in history["series"]}
     for change in history["changes"]:
         most = change["steps"][0]
         interval = text.interval(most["low"], most["high"])
-        words = (
+        sentence = (
             f"{_headline(change)}; most of all {titles[most['series']]}: {text.change(most['ratio'])} "
             f"({interval})."
         )
-        found.append(line(most["verdict"], words))
-    if not found:
-        found.append(line("unknown", _no_change(history)))
-    return found
+        sentences.append(line(most["verdict"], sentence))
+    if not sentences:
+        sentences.append(line("unknown", _no_change(history)))
+    return sentences
 
 
 def _no_change(history: History) -> str:
@@ -87,7 +88,7 @@ def _no_change(history: History) -> str:
 def table_of(
     title: str, head: list[str], rows: list[list[str]], data: str = "history.json"
 ) -> PlainTable:
-    """Return a table of the page, its first rows; the file ``data`` has all."""
+    """Return a table of the page with its first rows; the file ``data`` has all rows."""
     caption = f"The first {MOST} of {len(rows)}; {data} has all." if len(rows) > MOST else ""
     return {
         "title": title,
@@ -104,12 +105,12 @@ def tables(history: History) -> list[PlainTable]:
     the campaigns.
     """
     titles = {series["id"]: title_of(series) for series in history["series"]}
-    found: list[PlainTable] = []
+    by_change: list[PlainTable] = []
     for change in history["changes"]:
-        found += [_change_table(change, titles), _manifest_table(change)]
+        by_change += [_change_table(change, titles), _manifest_table(change)]
     if history["versions"]:
-        found.append(_version_table(history, titles))
-    return [*found, _campaign_table(history)]
+        by_change.append(_version_table(history, titles))
+    return [*by_change, _campaign_table(history)]
 
 
 def _change_table(change: HistoryChange, titles: dict[str, str]) -> PlainTable:
@@ -128,7 +129,7 @@ def _change_table(change: HistoryChange, titles: dict[str, str]) -> PlainTable:
 
 
 def _manifest_table(change: HistoryChange) -> PlainTable:
-    """Return what differs in the manifests before and after a change."""
+    """Return the differences of the manifests before and after a change."""
     title = f"What changed in the manifests from {change['before']} to {change['campaign']}"
     head = ["Node", "Setting", change["before"], change["campaign"]]
     rows = []
@@ -169,25 +170,28 @@ def _campaign_table(history: History) -> PlainTable:
 def drawings_of(
     drawn: Sequence[DrawnSeries], changed: Mapping[str, dict[int, str]], axis: str = "campaign"
 ) -> list[PageFigure]:
-    """Return the figures of quantities: what changed first, then the control's values, then effects.
+    """Return the figures of quantities: first the changed ones, then the control's values, then
+    effects.
 
-    ``changed`` is ``{id: {place of the first after a change: verdict}}``.
+    ``changed`` is ``{id: {index of the first after a change: verdict}}``.
     """
-    ordered = sorted(drawn, key=lambda one: (one["id"] not in changed, one["kind"] != "value"))
+    ordered = sorted(
+        drawn, key=lambda series: (series["id"] not in changed, series["kind"] != "value")
+    )
     return [
         PageFigure(
-            heading=title_of(one),
+            heading=title_of(series),
             caption="",
             numbers=None,
             ident=f"trend-{number}",
-            drawing=figures.trend(one, changed.get(one["id"], {}), title_of(one), axis),
+            drawing=figures.trend(series, changed.get(series["id"], {}), title_of(series), axis),
         )
-        for number, one in enumerate(ordered[:MOST], 1)
+        for number, series in enumerate(ordered[:MOST], 1)
     ]
 
 
 def _changed(history: History) -> dict[str, dict[int, str]]:
-    """Return where each quantity changed."""
+    """Return the changes of each quantity: ``{id: {index: verdict}}``."""
     changed: dict[str, dict[int, str]] = {}
     for change in history["changes"]:
         for step in change["steps"]:
@@ -196,7 +200,7 @@ def _changed(history: History) -> dict[str, dict[int, str]]:
 
 
 class Page(NamedTuple):
-    """What a page over campaigns says."""
+    """The texts and tables of a page over campaigns."""
 
     name: str
     question: str
@@ -206,7 +210,7 @@ class Page(NamedTuple):
 
 
 def html_of(page: Page, drawings: list[PageFigure], about: str, more: str) -> str:
-    """Return a page as HTML; ``about`` and ``more`` are said of its figures."""
+    """Return a page as HTML; ``about`` and ``more`` describe its figures."""
     return str(
         html.environment()
         .get_template("history.html.j2")
@@ -247,8 +251,8 @@ def _page(history: History) -> Page:
 
 def render(history: History) -> str:
     """Return the page as HTML."""
-    left = len(history["series"]) - MOST
-    more = f"{left} more are in history.json." if left > 0 else ""
+    undrawn = len(history["series"]) - MOST
+    more = f"{undrawn} more are in history.json." if undrawn > 0 else ""
     drawings = drawings_of(history["series"], _changed(history))
     return html_of(_page(history), drawings, ABOUT, more)
 
@@ -256,3 +260,17 @@ def render(history: History) -> str:
 def markdown(history: History) -> str:
     """Return the history as Markdown."""
     return markdown_of(_page(history))
+
+
+def json_of(content: Mapping[str, object]) -> str:
+    """Return the text of a file such as history.json."""
+    return json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def documents(history: History) -> dict[str, str]:
+    """Return ``{file name: text}`` of a history."""
+    return {
+        "history.json": json_of(history),
+        "history.html": render(history),
+        "history.md": markdown(history),
+    }

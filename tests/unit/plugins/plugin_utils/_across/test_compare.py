@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import (
+from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import load
+from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import (
     compare,
-    load,
     rows_of,
     welch,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.folders import junit
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.rows import direction
+from ansible_collections.offload.lab.plugins.plugin_utils._across.comparison_text import junit
+from ansible_collections.offload.lab.plugins.plugin_utils._across.rows import direction
 from ansible_collections.offload.lab.tests.instruments.simulation import searching, synthetic
 
 FEATURES = synthetic.FEATURES

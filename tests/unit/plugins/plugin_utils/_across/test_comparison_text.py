@@ -8,7 +8,8 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._compare import folders
+from ansible_collections.offload.lab.plugins.plugin_utils._across import campaigns, comparison_text
+from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare_folders
 from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_golden import COMPARED, compared_texts
@@ -44,13 +45,13 @@ def test_texts_are_the_golden_ones(tmp_path):
 
 
 def test_folders_of_the_same_name_are_told_apart(two):
-    assert folders.labels_of(two) == ["old/demo", "new/demo"]
-    assert folders.labels_of(["/a/x", "/a/y"]) == ["x", "y"]
+    assert campaigns.labels_of(two) == ["old/demo", "new/demo"]
+    assert campaigns.labels_of(["/a/x", "/a/y"]) == ["x", "y"]
 
 
 def test_a_comparison_in_all_its_forms(two):
-    comparison = folders.compare_folders(two, 0.05)
-    found = folders.documents(comparison)
+    comparison = compare_folders(two, 0.05)
+    found = comparison_text.documents(comparison)
     assert json.loads(found["comparison.json"])["baseline"] == "old/demo"
     page = found["comparison.md"].splitlines()
     assert page[0] == "# Against old/demo"
@@ -59,7 +60,7 @@ def test_a_comparison_in_all_its_forms(two):
     )
     assert "- node1 kernel: 6.1 → 6.18" in page
     assert "| physical/9000/tcp_stream | throughput, Mbit/s | all_off | " in found["comparison.md"]
-    lines = folders.console(comparison)
+    lines = comparison_text.console(comparison)
     assert (
         lines[0] == "new/demo against old/demo: 1 of 1 effect differs; worse by more than 5 %: 1."
     )
@@ -82,9 +83,9 @@ def test_a_mark_says_what_is_known_where_no_difference_is_shown(
     results = [
         written(tmp_path / name, seed, 1.5, matters=matters) for seed, name in enumerate(names)
     ]
-    comparison = folders.compare_folders(results)
-    assert folders.verdict_lines(comparison) == [f"new against old: {words}"]
-    page = folders.markdown(comparison)
+    comparison = compare_folders(results)
+    assert comparison_text.verdict_lines(comparison) == [f"new against old: {words}"]
+    page = comparison_text.markdown(comparison)
     assert f"the interval lies within ± {matters} %. ?: not known." in page
     row = [line for line in page.splitlines() if line.startswith("| physical")][0].split(" | ")
     assert row[3].endswith(mark) and row[6] == f"{verdict} |"
@@ -94,20 +95,20 @@ def test_what_was_not_tested_is_told_from_what_is_not_known(tmp_path):
     results = [
         written(tmp_path / name, 1, 1.5, blocks=blocks) for name, blocks in (("a", 8), ("b", 5))
     ]
-    comparison = folders.compare_folders(results)
-    assert folders.verdict_lines(comparison) == [
+    comparison = compare_folders(results)
+    assert comparison_text.verdict_lines(comparison) == [
         "b against a: 0 of 1 effect differs; 1 not tested, 6 blocks of each are needed."
     ]
 
 
 def test_what_is_no_results_folder_is_named(two, tmp_path):
     with pytest.raises(InputError, match="there is no plan.json"):
-        folders.compare_folders([two[0], str(tmp_path)])
+        compare_folders([two[0], str(tmp_path)])
     with pytest.raises(InputError, match="two results folders or more"):
-        folders.compare_folders(two[:1])
+        compare_folders(two[:1])
     (tmp_path / "new" / "demo" / "manifest.json").write_text("{")
     with pytest.raises(InputError, match="this is not JSON"):
-        folders.compare_folders(two)
+        compare_folders(two)
 
 
 def test_files_are_written_where_they_differ(tmp_path):

@@ -10,13 +10,13 @@ import pytest
 import ruptures
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._compare.compare import load
-from ansible_collections.offload.lab.plugins.plugin_utils._history import page
-from ansible_collections.offload.lab.plugins.plugin_utils._history.folders import (
-    documents,
+from ansible_collections.offload.lab.plugins.plugin_utils._across import page
+from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import load
+from ansible_collections.offload.lab.plugins.plugin_utils._across.history import (
+    history,
     history_of,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._history.history import history
+from ansible_collections.offload.lab.plugins.plugin_utils._across.page import documents
 from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import line
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.change_points import (
     FEWEST,
@@ -121,7 +121,7 @@ def test_two_changes_are_named_and_one_bad_day_is_not():
     series[1, 8:] += 0.1
     series[2, 16:] -= 0.1
     series[3, 12] += 0.1
-    assert [(change.place, change.shown) for change in change_points(series)] == [
+    assert [(change.after, change.shown) for change in change_points(series)] == [
         (8, [1]),
         (16, [2]),
     ]
@@ -133,7 +133,7 @@ def test_the_place_is_the_one_that_ruptures_finds():
         series = generator.normal(0, 0.02, 14)
         series[place:] += 0.1
         expected = ruptures.Dynp(model="l2", min_size=2, jump=1).fit(series).predict(n_bkps=1)[0]
-        assert [change.place for change in change_points(series[None])] == [expected]
+        assert [change.after for change in change_points(series[None])] == [expected]
 
 
 @pytest.mark.parametrize("series", [np.zeros((3, 12)), np.zeros((0, 12)), np.ones((2, FEWEST - 1))])

@@ -4,12 +4,12 @@
 """Two or more campaigns compared: after a kernel upgrade, with another NIC, another Open vSwitch.
 Pure.
 
-Only effects are judged: a profile against the control, paired in the blocks of its own campaign, so
-a slower day or a busier machine is in both and cancels out. Each effect is compared between the
-campaigns by Welch's t on logarithms, and Holm's correction goes over all effects of all tables,
-metrics and campaigns: one error rate for the whole gate. Where that shows no difference, the
-interval says whether there is none that matters (same) or that is not known (unknown). Values themselves (Mbit/s) are
-information: whatever changed between the campaigns is in them.
+Only effects are judged: a profile against the control, paired in the blocks of its campaign. A
+slower day or a busier machine is in both and cancels out. Welch's t on logarithms compares each
+effect between the campaigns. Holm's correction covers all effects of all tables, metrics and
+campaigns: one error rate for the whole gate. If the test shows no difference, the interval decides
+between "no difference that matters" (same) and "not known" (unknown). Values (Mbit/s) are
+information: they contain every change between the campaigns.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
-from .._analysis.cube import Cube, collect
-from .._campaign.nouns import Plan
-from .._report.conditions import ALWAYS_DIFFERENT, nodes_of
 from .._statistics import effects as statistics
 from .._statistics.libraries import np, stats
 from .._statistics.numbers import ratios, shortened
 from .._statistics.rules import CONFIDENCE, FEWEST_BLOCKS
 from .._statistics.states import is_same, margin_of, matters_percent
-from .._store.manifest import Manifest
-from .._trials.nouns import Trial
+from .campaigns import (
+    MeasuredCampaign,
+    check_names,
+    is_compared,
+    logs_of,
+    manifest_differences,
+    read_campaigns,
+    table_indexes,
+)
 from .rows import (
     CampaignComparison,
     ComparedCampaign,
     EffectRow,
-    ManifestDifference,
     MetricRows,
     TableRows,
     ValueRow,
@@ -42,44 +45,20 @@ from .rows import (
 )
 
 SCHEMA = 2
-SHOWN_LATENCIES = ("latency_mean", "latency_p99")
 NOTE = (
     "Effects against the control are judged, each paired inside its own campaign. Values are information: the day, "
     "the load and the temperature differ between campaigns"
 )
 
 
-class MeasuredCampaign(NamedTuple):
-    """One campaign as :func:`compare` takes it; ``name`` distinguishes it from the others."""
-
-    name: str
-    plan: Plan
-    manifest: Manifest | None
-    cube: Cube
-
-
 CampaignPair = tuple[MeasuredCampaign, MeasuredCampaign]
 
 
 class JudgedPairs(NamedTuple):
-    """Pairs of campaigns compared, and what of it is a regression, as texts."""
+    """Pairs of campaigns compared, and the regressions as texts."""
 
     compared: list[ComparedCampaign]
     failures: list[str]
-
-
-def load(
-    plan: Plan,
-    trials: Iterable[Trial],
-    manifest: Manifest | None = None,
-    label: str | None = None,
-) -> MeasuredCampaign:
-    """Return a campaign from its plan and trial records; of a search what it confirmed, in blocks,
-    is compared.
-    """
-    cube = collect(plan, trials, one_host=analysis_metrics.one_host(manifest))
-    confirmed = cube.confirmation if plan["design"] == "search" else None
-    return MeasuredCampaign(label or plan["name"], plan, manifest, confirmed or cube)
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -91,32 +70,20 @@ def welch(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
     """
     n_first, n_second = ((~np.isnan(sample)).sum(axis=1) for sample in (first, second))
     mean, low, high, p = (np.full(len(first), np.nan) for _column in range(4))
-    some = np.minimum(n_first, n_second) > 0
+    measured = np.minimum(n_first, n_second) > 0
     enough = np.minimum(n_first, n_second) >= FEWEST_BLOCKS
-    mean[some] = np.nanmean(second[some], axis=1) - np.nanmean(first[some], axis=1)
+    mean[measured] = np.nanmean(second[measured], axis=1) - np.nanmean(first[measured], axis=1)
     if enough.any():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of samples that do not scatter at all
-            found = stats.ttest_ind(
+            warnings.simplefilter("ignore", RuntimeWarning)  # samples without any scatter
+            test = stats.ttest_ind(
                 second[enough], first[enough], axis=1, equal_var=False, nan_policy="omit"
             )
-            interval = found.confidence_interval(CONFIDENCE)
+            interval = test.confidence_interval(CONFIDENCE)
         low[enough] = interval.low
         high[enough] = interval.high
-        p[enough] = found.pvalue
+        p[enough] = test.pvalue
     return n_first, n_second, mean, low, high, p
-
-
-def table_logs(campaign: MeasuredCampaign, metric: str, place: int) -> np.ndarray:
-    """Return logarithms (profiles, blocks) of one table; the control is the mean of its two visits."""
-    data = statistics.logs(campaign.cube.values[metric][place])
-    return np.concatenate([statistics.mean_of_visits(data[:1], data[-1:]), data[1:-1]])
-
-
-def logs_of(campaign: MeasuredCampaign, metric: str, place: int, profiles: list[str]) -> np.ndarray:
-    """Return logarithms (profiles, blocks) of one table, of these profiles in their order."""
-    rows = [campaign.cube.profiles.index(name) for name in profiles]
-    return table_logs(campaign, metric, place)[rows]
 
 
 def is_tested(row: EffectRow) -> bool:
@@ -129,7 +96,7 @@ def _effects(
 ) -> list[EffectRow]:
     """Return the rows of effects; row 0 of both is the control.
 
-    The verdict is what the interval says alone; :func:`_judge` fills in what the test shows.
+    The interval alone gives the verdict here; :func:`_judge` fills in what the test shows.
     """
     n_first, n_second, mean, low, high, p = welch(first[1:] - first[:1], second[1:] - second[:1])
     columns = (
@@ -161,7 +128,7 @@ def _effects(
 
 
 def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[ValueRow]:
-    """Return the rows of values, of what both campaigns measured."""
+    """Return the rows of the values that both campaigns measured."""
     counts = [(~np.isnan(sample)).sum(axis=1) for sample in (first, second)]
     means = [
         np.where(np.isnan(sample), 0.0, sample).sum(axis=1) / np.maximum(n, 1)
@@ -184,19 +151,17 @@ def _values(names: list[str], first: np.ndarray, second: np.ndarray) -> list[Val
 
 def _of_metric(
     metric: str,
-    places: tuple[int, int],
+    indexes: tuple[int, int],
     pair: CampaignPair,
     matters: float,
 ) -> MetricRows:
-    """Return the comparison of one metric in one table; ``places`` are the table's in both
-    campaigns.
-    """
+    """Return the comparison of one metric in one table, by the table's index in each campaign."""
     profiles = [campaign.cube.profiles for campaign in pair]
     shared = [name for name in profiles[0] if name in profiles[1]]
     first, second = (
-        logs_of(campaign, metric, place, shared) for campaign, place in zip(pair, places)
+        logs_of(campaign, metric, index, shared) for campaign, index in zip(pair, indexes)
     )
-    about = analysis_metrics.describe(metric, pair[0].cube.tables[places[0]].test)
+    about = analysis_metrics.describe(metric, pair[0].cube.tables[indexes[0]].test)
     same_control = profiles[0][0] == profiles[1][0]
     return {
         "metric": about.metric,
@@ -209,35 +174,21 @@ def _of_metric(
     }
 
 
-def is_compared(metric: str) -> bool:
-    """Return whether a metric is compared between campaigns: what netperf measures, and what it
-    costs.
-    """
-    return metric in ("throughput", "transactions", *SHOWN_LATENCIES) or metric.startswith(
-        "service_demand"
-    )
-
-
-def places_of(campaign: MeasuredCampaign) -> dict[str, int]:
-    """Return the place of each table in a campaign's arrays, by its id."""
-    return {table.id: place for place, table in enumerate(campaign.cube.tables)}
-
-
 def _shared_metrics(pair: CampaignPair) -> list[str]:
-    here, there = (campaign.cube for campaign in pair)
-    return [name for name in here.metrics() if name in there.values and is_compared(name)]
+    baseline, other = (campaign.cube for campaign in pair)
+    return [name for name in baseline.metrics() if name in other.values and is_compared(name)]
 
 
 def _tables(pair: CampaignPair, matters: float) -> Iterator[TableRows]:
     """Yield the tables that both campaigns have."""
-    here, there = (places_of(campaign) for campaign in pair)
+    baseline, other = (table_indexes(campaign) for campaign in pair)
     metrics = _shared_metrics(pair)
-    for name in here:
-        if name not in there:
+    for name in baseline:
+        if name not in other:
             continue
-        places = here[name], there[name]
-        rows = [_of_metric(metric, places, pair, matters) for metric in metrics]
-        table = pair[0].cube.tables[places[0]]
+        indexes = baseline[name], other[name]
+        rows = [_of_metric(metric, indexes, pair, matters) for metric in metrics]
+        table = pair[0].cube.tables[indexes[0]]
         yield {
             "id": name,
             "pair": table.pair,
@@ -249,13 +200,11 @@ def _tables(pair: CampaignPair, matters: float) -> Iterator[TableRows]:
         }
 
 
-EffectPlace = tuple[ComparedCampaign, TableRows, MetricRows, EffectRow]
+LocatedEffect = tuple[ComparedCampaign, TableRows, MetricRows, EffectRow]
 
 
-def rows_of(compared: Iterable[ComparedCampaign]) -> Iterator[EffectPlace]:
-    """Yield all effects of a comparison, each with the campaign, table and metric that it belongs
-    to.
-    """
+def rows_of(compared: Iterable[ComparedCampaign]) -> Iterator[LocatedEffect]:
+    """Yield all effects of a comparison, each with its campaign, table and metric."""
     for campaign in compared:
         for table in campaign["tables"]:
             for metric in table["metrics"]:
@@ -290,19 +239,6 @@ def _judge(compared: list[ComparedCampaign], threshold: float | None) -> list[st
     return failures
 
 
-def manifest_differences(campaigns: list[MeasuredCampaign]) -> list[ManifestDifference]:
-    """Return what differs in the manifests, one value a campaign."""
-    nodes = [nodes_of(campaign.manifest) for campaign in campaigns]
-    different: list[ManifestDifference] = []
-    for node in sorted(set(chain.from_iterable(nodes))):
-        befores = [own.get(node, ({}, {}))[0] for own in nodes]
-        for name in sorted(set(chain.from_iterable(befores))):
-            values = [before.get(name) for before in befores]
-            if len(set(values)) > 1 and not ALWAYS_DIFFERENT.search(name):
-                different.append({"node": node, "name": name, "values": values})
-    return different
-
-
 def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | None) -> None:
     for other in compared:
         metrics = list(chain.from_iterable(table["metrics"] for table in other["tables"]))
@@ -324,8 +260,9 @@ def _check(baseline: str, compared: list[ComparedCampaign], threshold: float | N
 def compare_pairs(
     pairs: Sequence[CampaignPair], matters: float, threshold: float | None = None
 ) -> JudgedPairs:
-    """Return each pair compared, the first of it as the baseline, and the regressions as texts; one
-    error rate for all pairs together. ``matters`` is a logarithm.
+    """Return the pairs compared, each first campaign as the baseline, and the regressions as texts.
+
+    All pairs together have one error rate. ``matters`` is a logarithm.
     """
     compared: list[ComparedCampaign] = [
         {"campaign": pair[1].name, "tables": list(_tables(pair, matters))} for pair in pairs
@@ -334,7 +271,7 @@ def compare_pairs(
 
 
 def smallest_matters(campaigns: list[MeasuredCampaign]) -> float:
-    """Return the smallest difference that matters in any of some campaigns, in per cent."""
+    """Return the smallest difference that matters in any of the campaigns, in per cent."""
     return min(matters_percent(campaign.plan) for campaign in campaigns)
 
 
@@ -343,23 +280,18 @@ def compare(
 ) -> CampaignComparison:
     """Return the comparison of campaigns with the first one, the baseline.
 
-    ``threshold`` is a share such as 0.05: an effect that is shown to be worse, and by more than
-    that, is a regression. What matters is what matters in each of the campaigns.
+    ``threshold`` is a share such as 0.05. An effect that is shown to be worse by more than the
+    threshold is a regression.
     """
-    names = [campaign.name for campaign in campaigns]
-    if len(campaigns) < 2 or len(set(names)) < len(names):
-        raise InputError(
-            "two campaigns or more are needed, each with a name of its own",
-            ", ".join(names),
-            "Give two results folders or more; the first is the baseline.",
-        )
+    check_names(campaigns, "Give two results folders or more; the first is the baseline.")
+    baseline = campaigns[0].name
     percent = smallest_matters(campaigns)
     pairs = [(campaigns[0], other) for other in campaigns[1:]]
     compared, failures = compare_pairs(pairs, margin_of(percent), threshold)
-    _check(names[0], compared, threshold)
+    _check(baseline, compared, threshold)
     return {
         "schema": SCHEMA,
-        "baseline": names[0],
+        "baseline": baseline,
         "threshold": threshold,
         "matters_percent": percent,
         "compared": compared,
@@ -368,3 +300,12 @@ def compare(
         "passed": not failures,
         "note": NOTE,
     }
+
+
+def compare_folders(folders: list[str], threshold: float | None = None) -> CampaignComparison:
+    """Return the comparison of results folders; the first is the baseline."""
+    if len(folders) < 2:
+        raise InputError(
+            "two results folders or more are needed", "results", "The first is the baseline."
+        )
+    return compare(read_campaigns(folders), threshold)

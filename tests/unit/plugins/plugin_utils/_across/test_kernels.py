@@ -13,16 +13,14 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels import page
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.folders import (
-    documents,
-    report_of,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils._kernels.kernels import (
+from ansible_collections.offload.lab.plugins.plugin_utils._across import kernels_page as page
+from ansible_collections.offload.lab.plugins.plugin_utils._across.kernels import (
+    judged_quantities,
     narrowest,
-    quantities_of,
+    report_of,
     sides_of,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._across.kernels_page import documents
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import (
@@ -160,7 +158,7 @@ def test_a_setting_that_one_kernel_refuses_is_named(folder, tmp_path):
 def test_what_was_measured_under_one_kernel_alone_is_shown_and_not_judged():
     night = kernels.night_of("two kernels, since the second", "plain", np.random.default_rng(1), 1)
     night.campaigns[1].cube.values["throughput"][0, 1] = np.nan
-    found = quantities_of(night.campaigns, kernels.MATTERS).quantities
+    found = judged_quantities(night.campaigns, kernels.MATTERS).quantities
     effect = next(one for one in found if one["id"].endswith(night.profile))
     assert [one["mean"] is None for one in effect["under"]] == [False, True]
     assert effect["state"] == "unknown" and effect["changes"] == []

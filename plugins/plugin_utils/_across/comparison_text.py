@@ -1,32 +1,18 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results folders compared: read, written as comparison.json, comparison.md and junit.xml, shown on
-the console.
-"""
+"""A comparison as comparison.json, comparison.md, junit.xml and lines of the console."""
 
 from __future__ import annotations
 
-import json
-import os
 from xml.etree import ElementTree
 
-from ...module_utils._base.errors import InputError
-from .._campaign.plan_file import read_whole_plan
-from .._campaign.stored import read_manifest
 from .._exports.junit import add_case, document
 from .._statistics.rules import FEWEST_BLOCKS
 from .._statistics.text import count, effect, interval, number, ratio
-from .._trials import shape
-from .._trials.records import stream_records
 from .._untrusted.markdown import cell, escape
-from .compare import (
-    MeasuredCampaign,
-    compare,
-    is_tested,
-    load,
-    rows_of,
-)
+from .compare import is_tested, rows_of
+from .page import json_of
 from .rows import (
     WORDS,
     CampaignComparison,
@@ -40,42 +26,6 @@ from .rows import (
 EFFECT_HEAD = "where, what, profile, ratio of the effects, 95 % interval, blocks, verdict"
 VALUE_HEAD = "where, what, profile, baseline, here, ratio, blocks"
 MOST_LINES = 60  # of manifest differences; comparison.json has all
-
-
-def read_campaign_folder(folder: str, label: str) -> MeasuredCampaign:
-    """Return a campaign as :func:`compare.compare` takes it, read from its results folder."""
-    plan = read_whole_plan(folder)
-    trials = os.path.join(folder, "trials.jsonl")
-    if plan is None or not os.path.exists(trials):
-        raise InputError(
-            "there is no plan.json with trials.jsonl beside it", folder, "Give a campaign's folder."
-        )
-    with shape.explained(trials, stream_records(trials, [])):
-        return load(plan, stream_records(trials, []), read_manifest(folder), label)
-
-
-def labels_of(folders: list[str]) -> list[str]:
-    """Return a name for each folder: its last part, or as much of its path as distinguishes it from
-    the others.
-    """
-    paths = [os.path.abspath(folder) for folder in folders]
-    for depth in range(1, max([len(path.split(os.sep)) for path in paths] or [1])):
-        names = [os.sep.join(path.split(os.sep)[-depth:]) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return paths
-
-
-def compare_folders(folders: list[str], threshold: float | None = None) -> CampaignComparison:
-    """Return the comparison of results folders; the first is the baseline."""
-    if len(folders) < 2:
-        raise InputError(
-            "two results folders or more are needed", "results", "The first is the baseline."
-        )
-    campaigns = [
-        read_campaign_folder(folder, label) for folder, label in zip(folders, labels_of(folders))
-    ]
-    return compare(campaigns, threshold)
 
 
 def _cells(*cells: str) -> str:
@@ -162,7 +112,7 @@ def markdown(comparison: CampaignComparison) -> str:
 
 
 def _counted(rows: list[EffectRow]) -> list[str]:
-    """Return of how many effects what is known, in words."""
+    """Return how many effects differ, are not known and are not tested, in words."""
     different = sum(row["significant"] for row in rows)
     tested = [row for row in rows if is_tested(row)]
     unknown = sum(row["verdict"] == "unknown" for row in tested)
@@ -177,9 +127,7 @@ def _counted(rows: list[EffectRow]) -> list[str]:
 
 
 def verdict_lines(comparison: CampaignComparison) -> list[str]:
-    """Return what a gate says, a sentence a campaign: how many effects differ, of how many that is
-    not known, and how many are regressions.
-    """
+    """Return a sentence a campaign: how many effects differ, are not known, and are regressions."""
     lines = []
     for other in comparison["compared"]:
         rows = [row for *_where, row in rows_of([other])]
@@ -208,7 +156,7 @@ def console(comparison: CampaignComparison) -> list[str]:
 def documents(comparison: CampaignComparison) -> dict[str, str]:
     """Return ``{file name: text}`` of a comparison."""
     return {
-        "comparison.json": json.dumps(comparison, indent=1, sort_keys=True, allow_nan=False) + "\n",
+        "comparison.json": json_of(comparison),
         "comparison.md": markdown(comparison),
         "junit.xml": junit(comparison),
     }

@@ -1,0 +1,178 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Many campaigns of one question over months: the changes, and the manifests around each change.
+
+A series is one quantity over the campaigns: the control's values, or the effect of a profile.
+Effects are paired inside their campaign; values vary from day to day. A change is therefore
+compared with the scatter between campaigns.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from ...module_utils._base.errors import InputError
+from .._statistics import change_points as changes
+from .._statistics.libraries import np
+from .._statistics.numbers import ratios, shortened
+from .campaigns import (
+    MeasuredCampaign,
+    campaign_folders,
+    check_names,
+    manifest_differences,
+    quantities_of,
+    read_campaigns,
+    shared_names,
+    summary_of_blocks,
+    table_indexes,
+    versions_of,
+)
+from .rows import (
+    History,
+    HistoryChange,
+    Series,
+    SeriesStep,
+    VersionRow,
+    direction,
+)
+
+SCHEMA = 1
+NOTE = (
+    "5 % is the chance of any false change in a history: campaigns are put in random orders, all series together. "
+    "A change needs two campaigns on either side of it"
+)
+
+
+def in_time(campaigns: list[MeasuredCampaign]) -> list[MeasuredCampaign]:
+    """Return campaigns in the order of their plans' times, unchanged where a plan has no time."""
+    if all(campaign.plan.get("created") for campaign in campaigns):
+        return sorted(campaigns, key=lambda campaign: str(campaign.plan["created"]))
+    return campaigns
+
+
+def all_series(campaigns: list[MeasuredCampaign]) -> tuple[list[Series], np.ndarray]:
+    """Return the series that every campaign has, and their means as logarithms (series, campaigns)."""
+    tables = shared_names([list(table_indexes(campaign)) for campaign in campaigns])
+    controls = {campaign.cube.profiles[0] for campaign in campaigns}
+    if not tables or len(controls) > 1:
+        raise InputError(
+            "these campaigns have no table and control in common",
+            ", ".join(campaign.name for campaign in campaigns),
+            "Give campaigns of one campaign file, measured again and again.",
+        )
+    profiles = shared_names([campaign.cube.profiles for campaign in campaigns])
+    metrics = shared_names([campaign.cube.metrics() for campaign in campaigns])
+    series: list[Series] = []
+    means: list[np.ndarray] = []
+    for quantity in quantities_of(campaigns, tables, metrics, profiles):
+        mean, low, high = summary_of_blocks(quantity.blocks)
+        if np.isnan(mean).any():
+            continue  # a campaign lacks it, so no campaign can be named as the first after a change
+        series.append(
+            {
+                "id": quantity.id,
+                "table": quantity.table,
+                "metric": quantity.metric,
+                "label": quantity.label,
+                "unit": quantity.unit,
+                "better": quantity.better,
+                "profile": quantity.profile,
+                "kind": quantity.kind,
+                "means": ratios(mean),
+                "low": ratios(low),
+                "high": ratios(high),
+            }
+        )
+        means.append(mean)
+    return series, np.array(means).reshape(len(series), len(campaigns))
+
+
+def _changes(
+    campaigns: list[MeasuredCampaign], series: list[Series], logs: np.ndarray
+) -> list[HistoryChange]:
+    dated: list[HistoryChange] = []
+    for change in changes.change_points(logs):
+        steps: list[SeriesStep] = []
+        for number in change.shown:
+            mean, low, high = changes.step(logs[number], change)
+            steps.append(
+                {
+                    "series": series[number]["id"],
+                    "ratio": ratios(mean),
+                    "low": ratios(low),
+                    "high": ratios(high),
+                    "verdict": direction(series[number]["better"], np.exp(mean)),
+                }
+            )
+        before = campaigns[change.after - 1]
+        after = campaigns[change.after]
+        dated.append(
+            {
+                "campaign": after.name,
+                "number": change.after + 1,
+                "created": after.plan.get("created"),
+                "before": before.name,
+                "p": shortened(change.p),
+                "manifest": manifest_differences([before, after]),
+                "steps": sorted(steps, key=lambda step: -abs(np.log(step["ratio"]))),
+            }
+        )
+    return dated
+
+
+def _by_version(
+    versions: list[dict[str, str]], series: list[Series], logs: np.ndarray
+) -> list[VersionRow]:
+    """Return the control's values under each version of a program that has more than one, as ratios
+    to the first version.
+    """
+    rows: list[VersionRow] = []
+    for what in sorted(set(chain.from_iterable(versions))):
+        values = [by_program.get(what, "") for by_program in versions]
+        names = list(dict.fromkeys(values))
+        for version in names[1:]:
+            this_version = [value == version for value in values]
+            first_version = [value == names[0] for value in values]
+            rows += [
+                {
+                    "what": what,
+                    "version": version or "not recorded",
+                    "campaigns": sum(this_version),
+                    "series": one_series["id"],
+                    "ratio": ratios(means[this_version].mean() - means[first_version].mean()),
+                }
+                for one_series, means in zip(series, logs)
+                if one_series["kind"] == "value"
+            ]
+    return rows
+
+
+def history(campaigns: list[MeasuredCampaign]) -> History:
+    """Return the history of campaigns: their series, the changes in them, and the versions."""
+    check_names(campaigns, "Give a folder of results folders.")
+    campaigns = in_time(campaigns)
+    series, logs = all_series(campaigns)
+    versions = [versions_of(campaign.manifest) for campaign in campaigns]
+    return {
+        "schema": SCHEMA,
+        "series": series,
+        "changes": _changes(campaigns, series, logs),
+        "campaigns": [
+            {
+                "name": campaign.name,
+                "created": campaign.plan.get("created"),
+                "blocks": campaign.plan["blocks"],
+                "versions": by_program,
+            }
+            for campaign, by_program in zip(campaigns, versions)
+        ],
+        "versions": _by_version(versions, series, logs),
+        "fewest": changes.FEWEST,
+        "note": NOTE,
+    }
+
+
+def history_of(paths: list[str]) -> History:
+    """Return the history of all campaigns in some folders."""
+    return history(read_campaigns(campaign_folders(paths)))
