@@ -1,12 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the campaign and the lab's variables of a known case into a folder, and print the fault of the
-lying network card: case.py CASE FOLDER.
+"""A known case. case.py CASE FOLDER writes its campaign and its lab's variables into a folder, and prints the
+fault of the lying network card. case.py CASE RESULTS cure prints the cure that was found, and fails where that
+is not confirmed, or is not the reported one.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import yaml
 from ansible_collections.offload.lab.plugins.plugin_utils._known_cases.known_cases import (
     KnownCase,
     known_cases,
+    with_groups,
 )
 
 # A VXLAN device of the kernel over the network card is the underlay: the lab's own tunnels are Open vSwitch's, whose
@@ -38,6 +41,7 @@ def campaign(case: KnownCase) -> dict[str, Any]:
         "name": case.name,
         "seed": 1,
         "blocks": 4,
+        "until": "named",
         "control_visits": 1,
         "design": "integrity",
         "paths": ["physical"],
@@ -48,13 +52,18 @@ def campaign(case: KnownCase) -> dict[str, Any]:
     }
 
 
-def main(name: str, folder: Path) -> None:
-    """Write the two files, and print the fault."""
+def played(name: str) -> KnownCase:
+    """Return the case of this name."""
     cases = {case.name: case for case in known_cases() if case.fault}
     if name not in cases:
         sys.exit(f"No case '{name}' that is played. Give CASE= one of: {' '.join(cases)}")
+    return cases[name]
+
+
+def write(name: str, folder: Path) -> None:
+    """Write the two files, and print the fault."""
+    case = played(name)
     folder.mkdir(parents=True, exist_ok=True)
-    case = cases[name]
     lab = IN_A_TUNNEL if case.encapsulations else {}
     for file, content in ((f"{name}.yml", campaign(case)), (f"{name}-lab.yml", lab)):
         (folder / file).write_text(yaml.safe_dump(content, sort_keys=False))
@@ -62,5 +71,21 @@ def main(name: str, folder: Path) -> None:
     print(case.fault)
 
 
+def show_cure(name: str, results: Path) -> None:
+    """Print the cure of the newest campaign of a case; fail where it is not confirmed, or another one."""
+    case = played(name)
+    files = [*results.glob(f"{name}/analysis.json"), *results.glob(f"{name}-*/analysis.json")]
+    newest = max(files, key=lambda file: file.stat().st_mtime)
+    cure = (json.loads(newest.read_text()).get("payload") or {}).get("cure") or {"off": {}}
+    settings = {switched.partition("_at_")[0] for switched in cure["off"]}
+    found = ", ".join(f"{switched} {value}" for switched, value in cure["off"].items())
+    if not found or not cure["confirmed"]:
+        sys.exit(f"{name}: no cure is confirmed: {found or 'none is found'}")
+    if with_groups(settings).isdisjoint(case.settings):
+        sys.exit(f"{name}: the cure {found} is not the reported one: {' '.join(case.settings)}")
+    print(f"{name}: the cure is confirmed in fresh trials: {found}. Reported: {case.cure}")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    action = show_cure if sys.argv[3:] == ["cure"] else write
+    action(sys.argv[1], Path(sys.argv[2]))

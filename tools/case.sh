@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 case=$1 results=$2
 OFFLOAD_LAB_NIC=$(PYTHONPATH=.build/live python tools/case.py "$case" "$results/cases")
-export OFFLOAD_LAB_NIC NODES_PLAYBOOK=case
+export OFFLOAD_LAB_NIC NODES_PLAYBOOK=case MEASURE_PLAYBOOK=integrity
 echo "== $case: the network card of node1 does $OFFLOAD_LAB_NIC"
-exec sh tools/demo.sh "$results" "$results/cases/$case.yml" "$results/cases/$case-lab.yml"
+sh tools/demo.sh "$results" "$results/cases/$case.yml" "$results/cases/$case-lab.yml"
+PYTHONPATH=.build/live python tools/case.py "$case" "$results" cure

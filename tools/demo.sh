@@ -1,13 +1,14 @@
 #!/bin/sh
 # From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE [FILE_WITH_VARIABLES_OF_THE_LAB]
 # (root; OFFLOAD_LAB_NAME names the lab, NODES_PLAYBOOK what makes its nodes: nodes, or machines with an ANSIBLE_INVENTORY of
-# virtual machines). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an earlier demo are moved
+# virtual machines; MEASURE_PLAYBOOK measures: measure, or integrity for the cure, too). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an earlier demo are moved
 # aside.
 set -eu
 cd "$(dirname "$0")/.."
 results=$1 campaign=$2 variables=${3:-}
 lab=${OFFLOAD_LAB_NAME:?}
 nodes=${NODES_PLAYBOOK:-nodes}
+measure=${MEASURE_PLAYBOOK:-measure}
 found=$results/$(sed -n 's/^name:[[:space:]]*//p' "$campaign")
 
 play() {
@@ -62,7 +63,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 play "Nodes" "playbooks/$nodes.yml"
 play "Lab" playbooks/lab.yml
-play "Campaign" playbooks/measure.yml
+play "Campaign" "playbooks/$measure.yml"
 # Its text is the result, which comes last, when the lab is gone.
 if ! play "Report" playbooks/report.yml >"$log" 2>&1; then
     cat "$log" >&2

@@ -153,6 +153,7 @@ class ActionModule(ControllerAction):
                 node in homes,
                 needed,
                 node in between,
+                tests_path=campaign is not None and engines.tests_path(campaign),
             )
             for node in readings
         }

@@ -341,6 +341,7 @@ looked_s:
   sample: 0.81
 """
 
+import contextlib
 import itertools
 import os
 import time
@@ -361,6 +362,7 @@ from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
 from ..module_utils._restore import sign_of_life, strikes
 
+UNREACHABLE = (LabError, OSError, ValueError, KeyError)  # what a probe that cannot be asked raises
 UNSEEN = "The trials of this visit have no evidence of that node."
 Checked = Tuple[Dict[str, Any], Load, List[Endpoint]]  # name, workload, endpoints
 
@@ -418,21 +420,48 @@ def server_state(
     return {}
 
 
-def strike_at(server: Probe | None, wait: bool) -> strikes.Strike | None:
-    """Return the strike of the dead man's switch at this end or the other one, None without any.
-
-    Where the other end cannot be asked, ``wait`` for this end's switch: it sees the same in a moment.
+def strike_at(server: Probe | None) -> strikes.Strike | None:
+    """Return the strike of the dead man's switch at this end or the other one, None without any; raises
+    one of UNREACHABLE where the other end cannot be asked.
     """
-    strike = strikes.current()
-    if strike or not server:
-        return strike
-    try:
-        answer: strikes.Strike | None = server.ask("strike")["strike"]
-        return answer
-    except (LabError, OSError, ValueError, KeyError):
-        if wait and strikes.are_expected():
-            wait_until(lambda: strikes.current() is not None, patience=sign_of_life.HARM_S)
-        return strikes.current()
+    here = strikes.current()
+    if here:
+        return here
+    if server is None:
+        raise LabError("the other end has no probe that answers", "probe")
+    there: dict[str, strikes.Strike | None] = server.ask("strike")
+    return there["strike"]
+
+
+def strike_before(server: Probe | None) -> strikes.Strike | None:
+    """Return the strike that is known before a trial, or when all are over."""
+    with contextlib.suppress(*UNREACHABLE):
+        return strike_at(server)
+    return strikes.current()
+
+
+def strike_after(
+    params: dict[str, Any], server: Probe | None, row: dict[str, Any]
+) -> strikes.Strike | None:
+    """Return the strike that a trial, which has just ended, has met.
+
+    Where the other end cannot be asked, this end's switch may see the same in a moment. And the other
+    end may have restored itself: then it answers over a new connection.
+    """
+    with contextlib.suppress(*UNREACHABLE):
+        return strike_at(server)
+    if row["error"] and strikes.are_expected():
+        wait_until(lambda: strikes.current() is not None, patience=sign_of_life.HARM_S)
+    return strikes.current() or strike_asked_again(params)
+
+
+def strike_asked_again(params: dict[str, Any]) -> strikes.Strike | None:
+    """Return the strike of the other end, None where it does not answer now either."""
+    if not params["probe"] or not strikes.are_expected():
+        return None
+    with contextlib.suppress(*UNREACHABLE):
+        return strike_at(Probe(**params["probe"], timeout=PROBE_S, patience=PROBE_S))
+    return None
 
 
 def not_run(strike: strikes.Strike) -> dict[str, Any]:
@@ -459,13 +488,13 @@ def measured(
     """Run one cell and return its row; a strike before, in or after it is part of the row."""
     name, load, ends = cell
     tested = path_is_tested(params)
-    strike = strike_at(server, False) if tested else None
+    strike = strike_before(server) if tested else None
     if strike:
         row = not_run(strike)
     else:
         row = run.run_cell(load, ends, watch(), params["token"] or "")
         row.update(server_state(row, load, ends, server))
-        strike = strike_at(server, bool(row["error"])) if tested else None
+        strike = strike_after(params, server, row) if tested else None
     return {**row, **name, **(of_strike(strike, ends) if strike else {})}
 
 
@@ -562,7 +591,7 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
         # A stream to sample would wait for a path on which nothing passes.
         rows = measure(module, cells, chunk, watch, server)
         found = sampled(module, server, forwarder, unanswered(cells, rows))
-        if strike_at(server, False) or sign_of_life.fired() is not None:
+        if strike_before(server) or sign_of_life.fired() is not None:
             found = {}  # a node was restored: these packets are not of the visit's profile
     else:
         found = sampled(module, server, forwarder, set())

@@ -45,6 +45,17 @@ def test_discover_shows_what_a_pods_packets_meet(pods):
     assert " offload.lab.integrity" in said
 
 
+def test_check_mode_says_what_others_notice_and_changes_nothing(pods, tmp_path):
+    """Playbook integrity has steps after its first campaign: none of them is measured or reported."""
+    before = pods.state()
+    said = pods.play("integrity", "--check", ends=WITHOUT_ADDRESS, results_dir=str(tmp_path))
+    assert unlike(before, pods.state()) == []
+    assert not list(tmp_path.iterdir())
+    assert said.count("This sets tx, rx, tso, gso, gro of the devices below, at most") == 1
+    assert "flannel.1 (other traffic: 1 route)" in said
+    assert "For fewer devices: -e '{offload_lab_varied_devices: [NAME]}'" in said
+
+
 def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
     """Its paths and its MTU are those that the nodes have, and netperf is not asked for."""
     asked = {key: CAMPAIGN[key] for key in CAMPAIGN if key not in ("paths", "mtus")}

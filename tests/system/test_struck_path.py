@@ -55,6 +55,29 @@ def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods,
     assert "the path stopped answering in 4 of 4 trials" in report
 
 
+def test_a_strike_of_the_server_alone_is_the_result_of_its_visit(pods, tmp_path):
+    """The lying card is the server's. Only the server is impatient: it restores itself, and the path
+    answers again before the client's switch notices.
+    """
+    alone = {
+        **CAMPAIGN,
+        "blocks": 1,
+        "factors": ["tx"],
+        "pairs": [{"client": "node2", "server": "node1"}],
+    }
+    patience = "{{ 1.2 if inventory_hostname == 'node1' else 30 }}"
+    pods.play(
+        "measure", ends=ENDS, campaign=alone, harm_patience=patience, results_dir=str(tmp_path)
+    )
+    records = (tmp_path / "struck/trials.jsonl").read_text().splitlines()
+    trials = {trial["profile"]: trial for trial in map(json.loads, records)}
+    assert {"as_found", "all_off", "all_on"} <= set(trials)
+    for profile, trial in trials.items():
+        stopped = "10.244.2.5 did not answer" in trial.get("path_stopped", "")
+        assert stopped == (profile == "all_on"), trial
+        assert (trial["error"] == "the path stopped answering") == stopped
+
+
 @pytest.fixture
 def one_in_ten(lab_packages_required, monkeypatch):
     monkeypatch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:0.1:tx")

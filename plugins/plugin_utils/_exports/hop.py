@@ -18,6 +18,9 @@ from .._campaign.nouns import Factor, Plan
 
 TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
+FEWEST_OF_ONE_CLASS = (
+    6  # the same, where an end has one class of devices, and so one profile with it on
+)
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
 SHORTEST = 1.0  # s of a check that a path needs on which nothing passes
@@ -80,6 +83,12 @@ def seconds_for(plan: Plan, rate: float, nothing_passes: bool = False) -> float:
     return min(SHORTEST if nothing_passes else SHORT, seconds)
 
 
+def _fewest(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+    """Return how many blocks name the hop of a fault that strikes each trial."""
+    single = any(len(hops) == 1 for hops in chains.values())
+    return FEWEST_OF_ONE_CLASS if single else FEWEST_BLOCKS
+
+
 def hop_campaign(
     plan: Plan,
     off: Sequence[str],
@@ -105,7 +114,7 @@ def hop_campaign(
         "until": NAMED,
         "control": "all_off",
         "profiles": _profiles(chains),
-        "blocks": blocks_for(rate),
+        "blocks": max(blocks_for(rate), _fewest(chains)),
         "control_visits": 1,
         "paths": list(paths),
         "mtus": list(plan["mtus"]),

@@ -59,13 +59,13 @@ def like(hosts: Collection[Host], encapsulation: str, blamed: Collection[str]) -
 
     Where a case names the driver, those that hold for any driver say nothing more.
     """
-    settings = _with_groups(blamed)
+    settings = with_groups(blamed)
     cases = (case for case in known_cases() if _is_of(case, encapsulation, settings))
     found = [case for case in cases if any(fits(case, host) for host in hosts)]
     return [case for case in found if case.drivers] or found
 
 
-def _with_groups(names: Collection[str]) -> set[str]:
+def with_groups(names: Collection[str]) -> set[str]:
     """Return settings with the short names of their groups: tx for tx-checksum-ip-generic."""
     found = set(names)
     for short, _long, pattern in LEGACY:

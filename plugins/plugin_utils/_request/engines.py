@@ -31,8 +31,12 @@ def engines_needed(asked: str, campaign: Campaign | None, has_lab: bool) -> Engi
     named = engines_of(campaign["workloads"]) if campaign else []
     if has_lab or campaign is None:
         return Engines(asked, list(dict.fromkeys([*candidates(asked), *named])))
-    payload_only = all(load["test"] == PAYLOAD for load in campaign["workloads"])
-    return Engines(Sockets.name if payload_only else asked, named)
+    return Engines(Sockets.name if tests_path(campaign) else asked, named)
+
+
+def tests_path(campaign: Campaign) -> bool:
+    """Return whether a campaign asks what becomes of the payload, and nothing else."""
+    return all(load["test"] == PAYLOAD for load in campaign["workloads"])
 
 
 def available(asked: str, programs: Iterable[Mapping[str, str | None]]) -> str:

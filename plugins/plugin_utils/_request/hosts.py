@@ -116,6 +116,9 @@ class WantedOfNode(NamedTuple):
     varies_underlay: bool  # the campaign does
     forwards: bool  # it is between the nodes
     tunnel: InTunnel  # that the lab has
+    tests_path: (
+        bool  # the campaign asks what becomes of the payload alone: a dead path is its answer
+    )
 
 
 def wanted_of(
@@ -124,6 +127,8 @@ def wanted_of(
     guest: bool = False,
     engines: Sequence[str] = (ENGINES[0].name,),
     forwards: bool = False,
+    *,
+    tests_path: bool = False,
 ) -> WantedOfNode:
     """Return what the variables of a node, and the campaign if it is to be measured, ask of it."""
 
@@ -140,6 +145,7 @@ def wanted_of(
     return WantedOfNode(
         device=value("underlay_device", ""),
         forwards=forwards,
+        tests_path=tests_path,
         tunnel=tunnel_asked(variables),
         guest=guest,
         engines=engines,
@@ -330,26 +336,32 @@ def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, "free, or the lab's"
 
 
-def _peers(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    source = wanted.address or "this node"
+def _unreached(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     unreached: dict[str, list[PeerPort]] = {}
     for row in reading["peers"]:
         if not row["reached"]:
             unreached.setdefault(row["address"], []).append(row)
+    source = wanted.address or "this node"
+    # Only the lab's own role opens a firewall.
+    to_do = "add it" if wanted.own else "set offload_lab_firewall, or add it"
     for address, rows in unreached.items():
         ports = " and ".join(str(row["port"]) for row in rows)
         yield (
-            WRONG,
+            NOTE if wanted.tests_path else WRONG,
             f"{address} cannot be reached on TCP port {ports}: "
             f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
-            f"rule that accepts these ports from {source}: set offload_lab_firewall, or add it.",
+            f"rule that accepts these ports from {source}: {to_do}.",
         )
+
+
+def _peers(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+    yield from _unreached(reading, wanted)
     if reading.get("silent"):
         yield (
             NOTE,
             (
                 f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "
-                f"its firewall accepts it from {source}."
+                f"its firewall accepts it from {wanted.address or 'this node'}."
             ),
         )
     yield (

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 
 import pytest
 import yaml
@@ -25,13 +27,13 @@ SPEC.loader.exec_module(case_tool)
 PLAYED = [case for case in known_cases() if case.fault]
 
 
-def test_twelve_are_played():
-    assert len(PLAYED) >= 12
+def test_fifteen_are_played():
+    assert len(PLAYED) >= 15
 
 
 @pytest.mark.parametrize("case", PLAYED, ids=lambda case: case.name)
 def test_a_case(case, tmp_path, capsys):
-    case_tool.main(case.name, tmp_path / "cases")
+    case_tool.write(case.name, tmp_path / "cases")
     assert capsys.readouterr().out == f"{case.fault}\n"
     written = yaml.safe_load((tmp_path / f"cases/{case.name}.yml").read_text())
     plan = make_plan(read_campaign(written), "2026-01-05T00:00:00Z")
@@ -44,4 +46,26 @@ def test_a_case(case, tmp_path, capsys):
 
 def test_a_case_that_there_is_not(tmp_path):
     with pytest.raises(SystemExit, match="No case 'calico-1' that is played. Give CASE= one of: "):
-        case_tool.main("calico-1", tmp_path)
+        case_tool.write("calico-1", tmp_path)
+
+
+def analysed(folder, off, confirmed):
+    folder.mkdir()
+    cure = {"off": dict.fromkeys(off, "off"), "confirmed": confirmed}
+    (folder / "analysis.json").write_text(json.dumps({"payload": {"cure": cure, "paths": []}}))
+
+
+def test_the_cure_of_the_newest_campaign_is_shown(tmp_path, capsys):
+    analysed(tmp_path / "calico-4727", ["tx"], False)
+    with pytest.raises(SystemExit, match="calico-4727: no cure is confirmed: tx off"):
+        case_tool.show_cure("calico-4727", tmp_path)
+    os.utime(tmp_path / "calico-4727/analysis.json", (0, 0))
+    analysed(tmp_path / "calico-4727-again", ["tx-checksum-ip-generic_at_client_underlay"], True)
+    case_tool.show_cure("calico-4727", tmp_path)
+    assert "in fresh trials: tx-checksum-ip-generic_at_client_" in capsys.readouterr().out
+
+
+def test_another_cure_than_the_reported_one_fails(tmp_path):
+    analysed(tmp_path / "calico-9433", ["gro"], True)
+    with pytest.raises(SystemExit, match="the cure gro off is not the reported one: tx"):
+        case_tool.show_cure("calico-9433", tmp_path)

@@ -72,14 +72,39 @@ class Struck:
         return {op: self.strike}
 
 
-def test_a_strike_of_either_end_is_seen(monkeypatch, tmp_path):
-    monkeypatch.setattr(visit.strikes, "STRUCK", str(tmp_path / "struck"))
-    assert visit.strike_at(None, True) is None
-    assert visit.strike_at(Struck(None), True) is None
-    assert visit.strike_at(Struck(STRIKE), True) == STRIKE
-    assert visit.strike_at(Struck(OSError()), False) is None
-    (tmp_path / "struck").write_text(json.dumps(STRIKE))
-    assert visit.strike_at(Struck(None), True) == visit.strike_at(None, False) == STRIKE
+FAILED, ENDED = {"error": "it was lost"}, {"error": None}
+PARAMS = {"probe": {"address": "198.18.0.2", "port": 12866, "token": "t"}}
+
+
+@pytest.fixture
+def node(monkeypatch, tmp_path):
+    """The files of a node's switch."""
+    monkeypatch.setattr(visit.strikes, "STRUCK", str(tmp_path / "STRUCK"))
+    monkeypatch.setattr(visit.strikes, "WATCHED", str(tmp_path / "WATCHED"))
+    return tmp_path
+
+
+def test_a_strike_of_either_end_is_seen(node):
+    assert visit.strike_before(None) is None
+    assert visit.strike_before(Struck(OSError())) is None
+    assert visit.strike_before(Struck(STRIKE)) == STRIKE
+    assert visit.strike_after(PARAMS, None, FAILED) is None  # no path is watched
+    assert visit.strike_after(PARAMS, Struck(None), FAILED) is None
+    assert visit.strike_after(PARAMS, Struck(STRIKE), FAILED) == STRIKE
+    (node / "STRUCK").write_text(json.dumps(STRIKE))
+    assert visit.strike_before(None) == visit.strike_after(PARAMS, Struck(None), ENDED) == STRIKE
+
+
+@pytest.mark.parametrize("server", [None, Struck(OSError())])
+def test_an_end_that_restores_itself_alone_is_asked_again(monkeypatch, node, server):
+    """Its probe did not answer under the profile; the client's switch has seen nothing."""
+    monkeypatch.setattr(visit.sign_of_life, "HARM_S", 0.1)
+    monkeypatch.setattr(visit, "Probe", lambda **_options: Struck(STRIKE))
+    assert visit.strike_after(PARAMS, server, ENDED) is None  # no path is watched
+    (node / "WATCHED").write_text(json.dumps({"strikes": True, "answers": ["10.244.2.5"]}))
+    assert visit.strike_after(PARAMS, server, ENDED) == STRIKE
+    assert visit.strike_after(PARAMS, server, FAILED) == STRIKE
+    assert visit.strike_after({"probe": None}, server, ENDED) is None
 
 
 @pytest.mark.parametrize(
@@ -117,7 +142,7 @@ def test_packets_are_of_the_visits_profile(monkeypatch, struck, packets):
     monkeypatch.setattr(visit, "watcher", lambda *_given: None)
     monkeypatch.setattr(visit, "measure", lambda *_given: [{"streams": []}])
     monkeypatch.setattr(visit, "sampled", lambda *_given: {"packets": {"pods": {}}})
-    monkeypatch.setattr(visit, "strike_at", lambda *_given: struck)
+    monkeypatch.setattr(visit, "strike_before", lambda *_given: struck)
     monkeypatch.setattr(visit.sign_of_life, "fired", lambda: None)
     found = visit.look_and_measure(Module(), [])
     assert found["cells"] and ("packets" in found) is packets

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.chains import Hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at, blames_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import likeliest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
@@ -13,6 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
 from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
@@ -78,6 +81,17 @@ def test_a_hops_cure_is_confirmed_in_fresh_blocks():
         plan = make_plan(read_campaign(said["again"]), "")
     assert said["profile"] == "as_applied" and said["confirmed"] is True
     assert list(said["changes"].values()) == ["off"]
+
+
+@pytest.mark.parametrize("classes", hops.CHAINS)
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_the_hop_of_a_fault_in_each_trial_is_named(classes, side):
+    plan = hops.plan_of("tx", classes, 1, 1.0)
+    truth = Hop(("tx",), side, "underlay")
+    made, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+    seen = payload.checks_of(record).planned
+    (blames,) = blames_of({**plan, "looked": made}, seen).values()
+    assert blames and likeliest(plan, at(seen, curing.PLACE), payload.WRONG) == [[truth]]
 
 
 @pytest.mark.parametrize("classes", hops.CHAINS)

@@ -140,6 +140,17 @@ def test_what_is_wrong_and_what_to_do(change, variables, words):
     assert f"node1: {words}" in str(problem)
 
 
+def test_a_peer_behind_a_dead_path_is_a_note_where_the_path_is_tested():
+    peer = {"address": "198.18.0.2", "port": 12866, "reached": False, "answer": "no answer"}
+    reading = {**READING, "peers": [peer]}
+    variables = {**VARIABLES, "offload_lab_ends": [{"name": "pods"}]}
+    tested = judge("node1", reading, wanted_of(variables, CAMPAIGN, tests_path=True))
+    (note,) = [row for row in tested if row.check == "peers" and row.state == "note"]
+    assert note.text.endswith("rule that accepts these ports from this node: add it.")
+    others = judge("node1", reading, wanted_of(variables, CAMPAIGN))
+    assert [row.state for row in others if row.check == "peers"] == ["WRONG"]
+
+
 def test_a_silent_udp_port_is_a_note():
     [note] = [
         row for row in rows({"silent": ["198.18.0.2"], "vxlan_port": 4789}) if row.state == "note"
