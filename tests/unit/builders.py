@@ -33,13 +33,13 @@ def feature(name, levels=("off", "on"), needs=()):
 BLANKS = {int: 0, float: 0.0, str: "", bool: False, type(None): None}
 
 
-def made(kind, **given):
+def made(kind, **values_given):
     """Return a result of an analysis, such as a table, in which what is not given is empty."""
     hints = typing.get_type_hints(kind)
     values = {}
     for field in dataclasses.fields(kind):
-        if field.name in given:
-            values[field.name] = _made(hints[field.name], given[field.name])
+        if field.name in values_given:
+            values[field.name] = _made(hints[field.name], values_given[field.name])
         elif field.default is dataclasses.MISSING:
             values[field.name] = _blank(hints[field.name])
     return kind(**values)
@@ -55,7 +55,7 @@ def _made(hint, value):
         return made(kinds[0], **value)
     if isinstance(value, list) and _parts(hint):
         inner = hint if typing.get_origin(hint) is not types.UnionType else _parts(hint)[0]
-        return [_made(_parts(inner)[0], one) for one in value] if _parts(inner) else value
+        return [_made(_parts(inner)[0], item) for item in value] if _parts(inner) else value
     return value
 
 
@@ -72,18 +72,18 @@ OF_EFFECT = {"verdict": "state", "p": "p_report", "blocks": "differences"}
 OF_SPREAD = ("median", "q1", "q3")
 
 
-def shown_row(profile="", label="", **given):
+def shown_row(profile="", label="", **values_given):
     """Return a row of a table; an effect's outcome is its ``verdict``, its ratios are its ``blocks``."""
-    spread = {name: given.pop(name) for name in OF_SPREAD if name in given}
-    own = {name: given.pop(name) for name in ("base", "floor") if name in given}
-    effect = {OF_EFFECT.get(name, name): value for name, value in given.items()}
+    spread = {name: values_given.pop(name) for name in OF_SPREAD if name in values_given}
+    numbers = {name: values_given.pop(name) for name in ("base", "floor") if name in values_given}
+    effect = {OF_EFFECT.get(name, name): value for name, value in values_given.items()}
     return made(
         QuantityRow,
         profile=profile,
         label=label,
         effect=made(Effect, **effect),
-        spread=made(Spread, n=given.get("n", 0), **spread),
-        **own,
+        spread=made(Spread, n=values_given.get("n", 0), **spread),
+        **numbers,
     )
 
 

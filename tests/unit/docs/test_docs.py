@@ -52,32 +52,32 @@ def commands(program):
     """Return what the pages tell to type that begins with a program, ``[(page, command)]``, on one
     line each.
     """
-    found = []
+    lines_found = []
     for page, text in TEXTS.items():
         for block in CODE.finditer(text):
             lines = re.sub(r"\\\n\s*", " ", block.group(0)).splitlines()
-            found += [
+            lines_found += [
                 (page, line.split(" # ")[0].strip())
                 for line in lines
                 if line.strip().startswith(program + " ")
             ]
-    return found
+    return lines_found
 
 
 def test_every_variable_of_every_role_is_in_the_reference():
     page = reference.variables()
-    wanted = {
+    variables = {
         name
         for specs in SPECS.values()
         for spec in specs.values()
         for name in spec.get("options") or {}
     }
     for path in CHECKOUT.glob("roles/*/defaults/main.yml"):
-        wanted |= {
+        variables |= {
             name for name in yaml.safe_load(path.read_text()) or () if not name.startswith("__")
         }
-    assert len(wanted) > 60
-    assert sorted(name for name in wanted if f"| `{name}` |" not in page) == []
+    assert len(variables) > 60
+    assert sorted(name for name in variables if f"| `{name}` |" not in page) == []
 
 
 def test_the_schema_of_the_analysis_and_the_tables_of_its_keys_follow_from_its_types():
@@ -127,26 +127,28 @@ def test_files_that_are_named_are_there(page):
 
 
 def test_the_figure_is_the_one_that_is_drawn():
-    """python tools/docs/figure.py draws it anew."""
+    """python tools/docs/figure.py draws it again."""
     assert figure.FILE.read_text() == figure.svg()
 
 
 def test_make_commands_are_targets():
     targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
-    asked = [
+    targets_named = [
         (page, line, re.findall(r"(?<=\s)[a-z][\w-]*(?![\w=])", line))
         for page, line in commands("make")
     ]
-    assert len(asked) > 10
+    assert len(targets_named) > 10
     assert [
-        (page, line) for page, line, words in asked if not words or not set(words) <= targets
+        (page, line)
+        for page, line, targets_of_line in targets_named
+        if not targets_of_line or not set(targets_of_line) <= targets
     ] == []
 
 
 def test_playbooks_and_variables_of_commands_are_there():
     lines = commands("ansible-playbook")
     assert len(lines) > 20
-    known = "".join(
+    known_names = "".join(
         path.read_text()
         for folder in ("playbooks", "roles", "inventories", "plugins/plugin_utils/_request")
         for path in (CHECKOUT / folder).rglob("*.*")
@@ -157,7 +159,9 @@ def test_playbooks_and_variables_of_commands_are_there():
         playbook = re.search(r"(?:offload\.lab\.|playbooks/)(\w+)", line)
         assert playbook, (page, line)
         names.add(playbook.group(1))
-        assert [name for name in re.findall(r"offload_lab_\w+", line) if name not in known] == [], (
+        assert [
+            name for name in re.findall(r"offload_lab_\w+", line) if name not in known_names
+        ] == [], (
             page,
             line,
         )
@@ -201,11 +205,11 @@ def test_readme_lists_what_the_collection_has():
             f"plugins/{folder}/*.py" for folder in ("inventory", "connection", "callback")
         ],
     }.items():
-        said = " ".join(
+        readme = " ".join(
             re.sub(r"\(.*?\)", "", names) for label, names in rows if label.strip().startswith(kind)
         )
         there = {path.stem for pattern in patterns for path in CHECKOUT.glob(pattern)}
-        assert set(re.findall(r"`(\w+)`", said)) == there, kind
+        assert set(re.findall(r"`(\w+)`", readme)) == there, kind
 
 
 def test_campaigns_that_the_pages_show_are_accepted():
@@ -250,14 +254,14 @@ def test_pictures_are_there_and_shown():
     }.items():
         assert 0 < (pictures.FOLDER / picture).stat().st_size < 150_000, picture
         for page in pages_of_it:
-            (words,) = re.findall(
+            (alt_text,) = re.findall(
                 rf"!\[([^\]]+)\]\([\w./]*figures/{re.escape(picture)}\)", TEXTS[page]
             )
-            assert len(words) > 40, "words for those who do not see the picture"
+            assert len(alt_text) > 40, "words for those who do not see the picture"
 
 
 def test_the_console_is_the_one_that_is_drawn():
-    """python tools/docs/pictures.py draws it anew."""
+    """python tools/docs/pictures.py draws it again."""
     assert (pictures.FOLDER / "console.svg").read_text() == pictures.console()
 
 
@@ -279,22 +283,22 @@ def test_readme_shows_the_result_of_the_picture():
 def test_the_pictures_of_the_report_can_be_made(chromium_required, tmp_path):
     pictures.make(tmp_path)
     for picture in pictures.PARTS:
-        made = (tmp_path / picture).read_bytes()
+        picture_bytes = (tmp_path / picture).read_bytes()
         now = (pictures.FOLDER / picture).read_bytes()
-        assert made[16:24] == now[16:24], "width and height"
-        assert len(made) > len(now) / 2, "an empty page is smaller"
+        assert picture_bytes[16:24] == now[16:24], "width and height"
+        assert len(picture_bytes) > len(now) / 2, "an empty page is smaller"
 
 
 @pytest.mark.nightly
 def test_the_site_is_built_without_a_warning():
     run(["make", "--silent", "docs"], timeout=1200)
-    made = CHECKOUT / ".build/docs/html"
-    assert "tcp-segmentation-offload" in (made / "reference/factors.html").read_text()
-    assert (made / "collections/offload/lab/ethtool_module.html").is_file()
-    assert "tenant_vxlan" in (made / "example-report.html").read_text()
-    first = (made / "index.html").read_text()
+    site = CHECKOUT / ".build/docs/html"
+    assert "tcp-segmentation-offload" in (site / "reference/factors.html").read_text()
+    assert (site / "collections/offload/lab/ethtool_module.html").is_file()
+    assert "tenant_vxlan" in (site / "example-report.html").read_text()
+    first = (site / "index.html").read_text()
     galaxy = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())
     newest = f'Version {galaxy["version"]}. <a href="{galaxy["documentation"]}">'
     doors = ("docs/first-report.html", "docs/two-hosts.html", "docs/is-it-broken.html")
-    wanted = (newest, "report.png", "example-report.html", *doors)
-    assert [text for text in wanted if text not in first] == []
+    files_expected = (newest, "report.png", "example-report.html", *doors)
+    assert [text for text in files_expected if text not in first] == []

@@ -30,13 +30,13 @@ FAILS = re.compile(r"^( *)(?:fail_msg|msg): *(?:>-\n((?:\1 +.*\n)+)|\"?(.+)\n)",
 
 def beginning(message):
     """Return the first four words of a message, without values and punctuation at its start."""
-    words = [word.strip(".,:;()'\"") for word in message.split()]
-    while words and not re.search(r"\w", words[0]):
-        del words[0]
-    words = words[:4]
-    while words and not re.search(r"\w", words[-1]):
-        del words[-1]
-    return " ".join(words)
+    words_of_message = [word.strip(".,:;()'\"") for word in message.split()]
+    while words_of_message and not re.search(r"\w", words_of_message[0]):
+        del words_of_message[0]
+    words_of_message = words_of_message[:4]
+    while words_of_message and not re.search(r"\w", words_of_message[-1]):
+        del words_of_message[-1]
+    return " ".join(words_of_message)
 
 
 def text_of(node):
@@ -58,8 +58,8 @@ def errors_of_plugins():
                 continue
             name = getattr(node.exc.func, "id", "")
             if name in ERRORS and node.exc.args:
-                place = f"{path.relative_to(CHECKOUT)}:{node.lineno}"
-                yield text_of(node.exc.args[0]), place
+                location = f"{path.relative_to(CHECKOUT)}:{node.lineno}"
+                yield text_of(node.exc.args[0]), location
 
 
 def failures_of_tasks():
@@ -86,17 +86,17 @@ def rows():
 
 def messages():
     """Return ``{beginning: places}`` of all messages; one that only inserts values has none."""
-    found = {}
-    for message, place in [*errors_of_plugins(), *failures_of_tasks()]:
+    by_beginning = {}
+    for message, location in [*errors_of_plugins(), *failures_of_tasks()]:
         start = beginning(message)
         if len(re.findall(r"[^\W\d_]{2,}", start)) > 1:
-            found.setdefault(start, []).append(place)
-    return found
+            by_beginning.setdefault(start, []).append(location)
+    return by_beginning
 
 
 def test_each_message_has_a_row():
-    known = rows()
-    missing = {start: places for start, places in messages().items() if start not in known}
+    beginnings = rows()
+    missing = {start: places for start, places in messages().items() if start not in beginnings}
     listed = "\n".join(f"{start!r}: {', '.join(places)}" for start, places in missing.items())
     advice = (
         "Add their first four words to a row of docs/troubleshooting.md, or lower WITHOUT_A_ROW"

@@ -64,13 +64,13 @@ def test_the_pages_for_users_are_short():
 
 
 def test_odd_turns_are_rare():
-    found = hits(ODD)
-    assert len(found) <= A_THOUSAND * WORDS / 1000, found
+    odd_turns = hits(ODD)
+    assert len(odd_turns) <= A_THOUSAND * WORDS / 1000, odd_turns
 
 
 def test_dates_and_commits_are_rare():
-    found = hits(RUN)
-    assert len(found) <= A_THOUSAND * WORDS / 1000, found
+    run_marks = hits(RUN)
+    assert len(run_marks) <= A_THOUSAND * WORDS / 1000, run_marks
 
 
 def test_sentences_are_short():

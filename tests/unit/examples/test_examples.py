@@ -21,13 +21,13 @@ EXAMPLES = CHECKOUT / "examples"
 
 def test_the_dashboard_asks_for_what_is_written():
     dashboard = json.loads((EXAMPLES / "grafana/dashboard.json").read_text())
-    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    asked += [
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    expressions += [
         variable["query"]
         for variable in dashboard["templating"]["list"]
         if variable["type"] == "query"
     ]
-    assert {name for text in asked for name in re.findall(r"offload_lab_\w+", text)} == set(
+    assert {name for text in expressions for name in re.findall(r"offload_lab_\w+", text)} == set(
         FAMILIES
     )
 
@@ -38,10 +38,10 @@ def test_pipelines_name_playbooks_variables_and_files_that_are_there(name):
     assert isinstance(yaml.safe_load(text), dict)
     for playbook in re.findall(r"ansible-playbook .*?offload\.lab\.(\w+)", text):
         assert (CHECKOUT / f"playbooks/{playbook}.yml").is_file(), playbook
-    known = "".join(path.read_text() for path in CHECKOUT.glob("playbooks/*.yml")) + "".join(
+    known_names = "".join(path.read_text() for path in CHECKOUT.glob("playbooks/*.yml")) + "".join(
         path.read_text() for path in CHECKOUT.glob("roles/*/meta/argument_specs.yml")
     )
-    assert [name for name in re.findall(r"offload_lab_\w+", text) if name not in known] == []
+    assert [name for name in re.findall(r"offload_lab_\w+", text) if name not in known_names] == []
     assert set(re.findall(r"results/nightly/([\w.]+)", text)) <= set(OUTPUTS)
     # Until the collection is on Galaxy.
     repository = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["repository"]

@@ -4,7 +4,7 @@
 """How role netperf enables the component that has netperf: a copy of the distribution's sources
 with another component.
 
-The expressions are those of its tasks. The texts are in both formats of sources.list(5).
+The expressions come from its tasks. The texts are in both formats of sources.list(5).
 """
 
 from __future__ import annotations
@@ -58,10 +58,8 @@ def test_a_copy_differs_in_its_components_only(text, before, after):
 
 
 def test_the_files_of_the_distributions_own_sources_are_found():
-    """Lines of the form that apt-get indextargets prints; the number is that of the entry in its
-    file.
-    """
-    found = [
+    """Lines in the form of apt-get indextargets; the number is the entry's position in its file."""
+    files_found = [
         "Debian|/etc/apt/sources.list.d/debian.sources:1",
         "Debian|/etc/apt/sources.list.d/debian.sources:7",
         "Google LLC|/etc/apt/sources.list.d/google.list:1",
@@ -70,7 +68,7 @@ def test_the_files_of_the_distributions_own_sources_are_found():
     keep, cut = re.findall(
         r"\('(?:match|regex_replace)', '([^']+)'", VARS["__offload_lab_source_files"]
     )
-    assert [re.sub(cut, r"\1", line) for line in found if re.match(keep, line)] == [
+    assert [re.sub(cut, r"\1", line) for line in files_found if re.match(keep, line)] == [
         "/etc/apt/sources.list.d/debian.sources",
         "/etc/apt/sources.list.d/debian.sources",
         "/etc/apt/sources.list",

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers that YAML has to repeat, because a role's defaults cannot ask Python: they are those of
-Python.
+"""Numbers that YAML has to repeat, because a role's defaults cannot ask Python: they equal
+Python's.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def load(name):
 @pytest.mark.parametrize(("vlan", "tag"), [(0, 0), (100, network.VLAN_TAG)])
 def test_the_overhead_of_the_tunnel(tunnel, address, version, vlan, tag):
     text = load("common/defaults/main.yml")["offload_lab_encapsulation"]
-    given = {"tunnel_type": tunnel, "underlay_address": address, "tenant_vlan": vlan}
-    variables = {f"offload_lab_{name}": value for name, value in given.items()}
+    options = {"tunnel_type": tunnel, "underlay_address": address, "tenant_vlan": vlan}
+    variables = {f"offload_lab_{name}": value for name, value in options.items()}
     bytes_taken = int(jinja2.Template(text).render(variables))
     assert bytes_taken == network.OVERHEAD[tunnel][version] + tag
 
@@ -42,9 +42,9 @@ def test_the_ports():
     defaults = [
         yaml.safe_load(path.read_text()) or {} for path in ROLES.glob("*/defaults/main.yml")
     ]
-    given = [(name, values[name]) for values in defaults for name in PORTS if name in values]
-    assert {name for name, _port in given} == set(PORTS)
-    assert [(name, port) for name, port in given if port != PORTS[name]] == []
+    ports = [(name, values[name]) for values in defaults for name in PORTS if name in values]
+    assert {name for name, _port in ports} == set(PORTS)
+    assert [(name, port) for name, port in ports if port != PORTS[name]] == []
 
 
 def test_the_cost_of_the_live_report():

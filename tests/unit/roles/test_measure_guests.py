@@ -42,7 +42,10 @@ CLASSES = ("underlay", "tenant", "tenant_port", "host", "host_port", "tunnel")
 
 
 def host(name, kind, address, **more):
-    devices = {one: [{"name": f"{kind}-{name}"}] if one == kind else [] for one in CLASSES}
+    devices = {
+        device_class: [{"name": f"{kind}-{name}"}] if device_class == kind else []
+        for device_class in CLASSES
+    }
     path = "physical" if kind == "underlay" else "tenant_vxlan"
     return {
         "offload_lab_underlay_address": address,
@@ -75,15 +78,19 @@ class Guests(Pretended):
         del inventory["all"]["hosts"], inventory["all"]["vars"]["offload_lab_devices"]
         inventory["lab_nodes"] = {
             "hosts": {
-                f"node{one}": host(f"node{one}", "underlay", f"198.18.0.{one}") for one in (1, 2)
+                f"node{number}": host(f"node{number}", "underlay", f"198.18.0.{number}")
+                for number in (1, 2)
             }
         }
         inventory["lab_tenants"] = {
             "hosts": {
-                f"guest{one}": host(
-                    f"guest{one}", "tenant", f"192.168.10.{one}", offload_lab_tenant_of=f"node{one}"
+                f"guest{number}": host(
+                    f"guest{number}",
+                    "tenant",
+                    f"192.168.10.{number}",
+                    offload_lab_tenant_of=f"node{number}",
                 )
-                for one in (1, 2)
+                for number in (1, 2)
             }
         }
         (folder / "hosts.yml").write_text(json.dumps(inventory))
@@ -96,11 +103,11 @@ def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     trials = campaign.trials()
     assert len(trials) == 2 and {trial["pair"] for trial in trials} == {"guest1-guest2"}
-    told = trials[0]["evidence"]["settings"]
-    assert sorted(told["client"]) == ["node1:underlay-node1", "tenant-guest1"]
-    assert sorted(told["server"]) == ["node2:underlay-node2", "tenant-guest2"]
-    asked = dict(map(json.loads, campaign.asked.read_text().splitlines()))
-    assert asked == {
+    settings_of_trial = trials[0]["evidence"]["settings"]
+    assert sorted(settings_of_trial["client"]) == ["node1:underlay-node1", "tenant-guest1"]
+    assert sorted(settings_of_trial["server"]) == ["node2:underlay-node2", "tenant-guest2"]
+    variables_asked = dict(map(json.loads, campaign.asked.read_text().splitlines()))
+    assert variables_asked == {
         "underlay-node1": ["underlay"],
         "underlay-node2": ["underlay"],
         "tenant-guest1": ["tenant"],
@@ -113,7 +120,7 @@ def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
         "guest1": "node1",
         "guest2": "node2",
     }
-    # Trials renew the switches of the guests alone; those of the nodes wait longer than a visit.
+    # Trials renew the switches of the guests alone; the nodes' switches wait longer than a visit.
     visit = design.visit_seconds(json.loads((tmp_path / "kept/x/plan.json").read_text()))
     armed = sorted(map(float, (tmp_path / "armed").read_text().split()))
     assert armed == pytest.approx([0.1, 0.1, visit / 20, visit / 20], rel=0.05) and visit / 20 > 0.1

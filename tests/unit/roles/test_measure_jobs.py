@@ -65,6 +65,6 @@ def test_outside_the_hours_nothing_is_begun(tmp_path):
         "offload_lab_only_between": "-".join(f"{time:%H:%M}" for time in later),
     }
     argv = [*campaign.argv, "-e", json.dumps(variables)]
-    said = run(argv, rc=2, cwd=tmp_path, **campaign.variables)
-    assert f"may be measured from {later[0]:%H:%M} to {later[1]:%H:%M} only" in said
+    output = run(argv, rc=2, cwd=tmp_path, **campaign.variables)
+    assert f"may be measured from {later[0]:%H:%M} to {later[1]:%H:%M} only" in output
     assert not (tmp_path / "job").exists()

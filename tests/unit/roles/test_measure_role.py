@@ -169,7 +169,7 @@ class Pretended:
         )
 
     def killed_at(self, count):
-        """Run until so many trials are recorded, and kill the controller with all its workers."""
+        """Run until ``count`` trials are recorded, and kill the controller with all its workers."""
         process = subprocess.Popen(
             self.argv,
             env=environment(**self.variables),
@@ -206,20 +206,22 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     assert 11 <= len(first) < 19
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
-    whole = campaign.trials()
+    all_trials = campaign.trials()
     plan = json.loads((tmp_path / "killed/x/plan.json").read_text())
-    assert whole[: len(first)] == first
+    assert all_trials[: len(first)] == first
     assert [
-        trial["id"] for trial in whole if not trial.get("again") and trial.get("part") != "confirm"
+        trial["id"]
+        for trial in all_trials
+        if not trial.get("again") and trial.get("part") != "confirm"
     ] == [cell["id"] for visit in plan["visits"] for cell in visit["cells"]]
     # Four visits and three of the confirmation, two cells each, a check of the payload at each of these three, and what
     # the clock spoilt again.
-    assert len({trial["id"] for trial in whole}) == len(whole) == 19
-    assert [trial["again"][-12:] for trial in whole if trial.get("again")] == [
+    assert len({trial["id"] for trial in all_trials}) == len(all_trials) == 19
+    assert [trial["again"][-12:] for trial in all_trials if trial.get("again")] == [
         "b01-v02-c001",
         "b02-v03-c002",
     ]
-    assert {trial["profile"] for trial in whole if trial.get("part") == "confirm"} == {
+    assert {trial["profile"] for trial in all_trials if trial.get("part") == "confirm"} == {
         "all_off",
         "tso=on,gro=on",
     }
@@ -229,15 +231,15 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
 def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
     campaign = Pretended(tmp_path)
     campaign.results("budget", blocks=None, time_budget="60 s")
-    asked = tmp_path / "asked"
+    settings_asked = tmp_path / "asked"
     modules = tmp_path / "ansible_collections/offload/lab/plugins/modules"
-    (modules / "ethtool.py").write_text(ASKED % str(asked))
+    (modules / "ethtool.py").write_text(ASKED % str(settings_asked))
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     spent = json.loads((tmp_path / "budget/x/spending.json").read_text())
     assert spent["made"] and max(trial["block"] for trial in campaign.trials()) > 3
     confirmed = {trial["profile"] for trial in campaign.trials() if trial.get("part") == "confirm"}
     assert confirmed == {"all_off", "tso=on,gro=on"}
-    assert all(map(json.loads, asked.read_text().splitlines()))  # each visit has settings
+    assert all(map(json.loads, settings_asked.read_text().splitlines()))  # each visit has settings
 
 
 @pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
@@ -261,6 +263,6 @@ def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
     [look] = json.loads((tmp_path / "looked/x/looks.json").read_text())["made"]
     assert (look["block"], look["settled"], look["answered"]) == (7, ["all_on"], True)
-    whole = [trial for trial in campaign.trials() if not trial.get("again")]
-    assert len(whole) == 14 and campaign.trials()[: len(first)] == first
+    first_trials = [trial for trial in campaign.trials() if not trial.get("again")]
+    assert len(first_trials) == 14 and campaign.trials()[: len(first)] == first
     assert "Running:" not in (tmp_path / "looked/x/report.html").read_text()

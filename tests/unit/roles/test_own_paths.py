@@ -80,7 +80,12 @@ def test_the_plan_has_the_paths_that_the_nodes_found(tmp_path):
     path = f"{tmp_path}:{sysconfig.get_paths()['purelib']}"
     run([*argv, "-e", json.dumps(values)], ANSIBLE_COLLECTIONS_PATH=path)
     plan = json.loads((tmp_path / "results/x/plan.json").read_text())
-    own = plan["own_paths"]["pods"]
-    assert (plan["paths"], own["vni"], own["port"], own["mtu"]) == (["pods"], 1, 8472, 1450)
-    assert own["nodes"]["node2"]["end"] == {"netns": "pod", "address": "10.244.2.5"}
-    assert plan["factors"][0]["devices"] == own["classes"] == ["underlay", "tenant", "tunnel"]
+    own_path = plan["own_paths"]["pods"]
+    assert (plan["paths"], own_path["vni"], own_path["port"], own_path["mtu"]) == (
+        ["pods"],
+        1,
+        8472,
+        1450,
+    )
+    assert own_path["nodes"]["node2"]["end"] == {"netns": "pod", "address": "10.244.2.5"}
+    assert plan["factors"][0]["devices"] == own_path["classes"] == ["underlay", "tenant", "tunnel"]

@@ -36,9 +36,9 @@ def _store(tmp_path_factory):
 
 def play(store, folder, playbook, rc=0, **variables):
     (folder / "hosts.yml").write_text(INVENTORY)
-    given = {"results_host": "node1", "results_store": str(store), **variables}
-    given["results_dir"] = str(folder / "results")
-    extra = json.dumps({f"offload_lab_{name}": value for name, value in given.items()})
+    variables_given = {"results_host": "node1", "results_store": str(store), **variables}
+    variables_given["results_dir"] = str(folder / "results")
+    extra = json.dumps({f"offload_lab_{name}": value for name, value in variables_given.items()})
     argv = ["ansible-playbook", "-i", str(folder / "hosts.yml"), f"playbooks/{playbook}.yml"]
     return run([*argv, "-e", extra], rc=rc, cwd=CHECKOUT)
 

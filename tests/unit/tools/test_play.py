@@ -15,10 +15,10 @@ RECORDED = CHECKOUT / "tests/integration/targets/module_report/files/demo"
 
 
 @pytest.mark.parametrize(
-    ("folder", "rc", "said"),
+    ("folder", "rc", "message"),
     [("demo", 0, "Report: {}/report.html"), ("missing", 2, "{}: there is no such folder")],
 )
-def test_a_person_reads_the_result_and_where_the_rest_is(tmp_path, folder, rc, said):
+def test_a_person_reads_the_result_and_where_the_rest_is(tmp_path, folder, rc, message):
     shutil.copytree(RECORDED, tmp_path / "demo")
     output = run(
         [
@@ -33,5 +33,5 @@ def test_a_person_reads_the_result_and_where_the_rest_is(tmp_path, folder, rc, s
     )
     log = tmp_path / "ansible.log"
     assert output.splitlines()[-1] == f"Ansible's full output: {log}"
-    assert said.format(tmp_path / folder) in output
+    assert message.format(tmp_path / folder) in output
     assert "TASK [" not in output and "TASK [" in log.read_text()

@@ -115,12 +115,12 @@ def test_a_wheel_that_is_another_file_is_refused(collections, tmp_path, monkeypa
 
 
 def test_pip_is_asked_for_checksums(requirements, tmp_path, monkeypatch):
-    asked = []
+    arguments = []
     monkeypatch.setattr(requirements.sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(requirements.subprocess, "call", lambda argv: asked.append(argv) or 1)
+    monkeypatch.setattr(requirements.subprocess, "call", lambda argv: arguments.append(argv) or 1)
     (tmp_path / "a.txt").write_text("a==1\n")
     assert requirements.main([str(tmp_path / "a.txt")]) == 1
-    assert "--require-hashes" in asked[0] and "--only-binary=:all:" in asked[0]
+    assert "--require-hashes" in arguments[0] and "--only-binary=:all:" in arguments[0]
 
 
 def test_a_version_that_no_wheel_has_is_an_error(collections, tmp_path, monkeypatch, capsys):
@@ -181,9 +181,9 @@ def test_root_runs_commands_itself(tmp_path):
 
 
 def test_others_go_through_sudo(tmp_path):
-    words = as_root(tmp_path, 1000, with_sudo=True).stdout.split()
-    assert words[0] == "sudo"
-    assert words[-2:] == ["/bin/echo", "done"]
+    argv = as_root(tmp_path, 1000, with_sudo=True).stdout.split()
+    assert argv[0] == "sudo"
+    assert argv[-2:] == ["/bin/echo", "done"]
 
 
 def test_without_sudo_there_is_one_message(tmp_path):
@@ -217,8 +217,8 @@ def test_missing_packages_are_said_and_installed_with_sudo(tmp_path):
         check=True,
         env={"PATH": str(tmp_path), "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path)},
     )
-    *said, last = done.stdout.splitlines()
-    assert "setup: podman is missing: Molecule's containers" in said
+    *lines, last = done.stdout.splitlines()
+    assert "setup: podman is missing: Molecule's containers" in lines
     assert last.startswith("sudo ") and {"podman", "mmdebstrap", "git"} <= set(last.split())
     assert any(word.startswith("python3.8-venv|") for word in last.split())
 

@@ -43,12 +43,12 @@ def test_a_name_is_not_a_path(node, as_root):
 
 
 def test_a_node_has_to_be_ready(as_root):
-    asked = []
+    nodes_asked = []
     with pytest.raises(
         AnsibleConnectionFailure, match="node 'lab-node1' of the single-host lab is not there"
     ):
-        check_node("lab-node1", exists=asked.append)
-    assert asked == ["/run/offload-lab/lab-node1/ready"]
+        check_node("lab-node1", exists=nodes_asked.append)
+    assert nodes_asked == ["/run/offload-lab/lab-node1/ready"]
     check_node("lab-node1", exists=lambda path: True)
 
 

@@ -30,9 +30,9 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
     ],
 )
 def test_the_packages_of_engines(names, debian, suse):
-    found = engine_packages(names)
-    assert tuple(found) == FAMILIES
-    assert (found["debian"], found["suse"]) == (debian, suse)
+    packages = engine_packages(names)
+    assert tuple(packages) == FAMILIES
+    assert (packages["debian"], packages["suse"]) == (debian, suse)
 
 
 def test_an_engine_that_there_is_not():

@@ -60,8 +60,8 @@ def test_nothing_to_remove(commands):
 def test_a_network_card_that_is_not_there_is_a_change(commands, monkeypatch):
     nics = {"a-node1": "honest"}
     calls = []
-    monkeypatch.setattr(nodes, "plan_nics", lambda lab, wanted, state: nics)
-    monkeypatch.setattr(nodes, "plan_present", lambda lab, wanted, state: NodePlan([], []))
+    monkeypatch.setattr(nodes, "plan_nics", lambda lab, nodes_asked, state: nics)
+    monkeypatch.setattr(nodes, "plan_present", lambda lab, nodes_asked, state: NodePlan([], []))
     monkeypatch.setattr(nodes.nic, "stop", calls.append)
     monkeypatch.setattr(nodes.nic, "start_all", calls.append)
     for check_mode in (True, False):

@@ -40,14 +40,14 @@ def queue(kind, tmp_path, monkeypatch):
 
 
 def run(kind, cpus, allow=(), check_mode=False, **params):
-    asked = {
+    options = {
         "devices": [{"name": "eth0", kind: {"cpus": cpus}}],
         "fixed": "error",
         "missing": "error",
         "allow_management_device": list(allow),
         **params,
     }
-    return steering.converge(SimpleNamespace(check_mode=check_mode, params=asked, warn=print))
+    return steering.converge(SimpleNamespace(check_mode=check_mode, params=options, warn=print))
 
 
 @pytest.mark.parametrize("check_mode", [True, False])
@@ -69,7 +69,7 @@ def test_one_that_stays_as_it_is_may_be_named(kind, queue):
 
 
 def test_devices_may_be_given_by_class(kind, queue):
-    found = run(
+    result = run(
         kind,
         "1",
         devices=None,
@@ -77,16 +77,16 @@ def test_devices_may_be_given_by_class(kind, queue):
         classes={"underlay": [{"name": "eth0"}], "bridge": []},
         allow=["eth0"],
     )
-    assert found["changed"]
+    assert result["changed"]
     assert queue.read_text() == "1"
 
 
 def test_what_a_device_lacks_may_be_reported(queue, kind):
     lacking = {"rps": "xps", "xps": "rps"}[kind]
-    found = run(lacking, "1", fixed="report")
+    result = run(lacking, "1", fixed="report")
     reason = f"it has no queues that {lacking} can steer"
-    assert found["devices"]["eth0"]["fixed"][lacking]["cpus"]["reason"] == reason
-    assert not found["changed"]
+    assert result["devices"]["eth0"]["fixed"][lacking]["cpus"]["reason"] == reason
+    assert not result["changed"]
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ class Probe:
         return {"serves": self.answer}
 
 
-def state(probe, found, error=None):
+def state(probe, checks_found, error=None):
     end = workload.endpoint({"address": "198.18.0.2", "port": 12865})
-    row = {"error": error, "streams": [{"raw": json.dumps(found)}]}
+    row = {"error": error, "streams": [{"raw": json.dumps(checks_found)}]}
     return visit.server_state(row, workload.checked(LOAD), [end, end], probe)
 
 
@@ -122,7 +122,7 @@ def test_a_strike_is_an_answer_of_its_path_alone(local, address, key):
 
 
 def test_packets_are_not_sampled_where_no_server_answered_a_client():
-    ends = [workload.endpoint({"address": f"198.18.{place}.2", "port": 12865}) for place in "0123"]
+    ends = [workload.endpoint({"address": f"198.18.{index}.2", "port": 12865}) for index in "0123"]
     cells = [({}, LOAD, [end]) for end in ends[:3]] + [({}, LOAD, ends[2:])]
     failed, passed = {"streams": [{"rc": 1}]}, {"streams": [{"rc": 1}, {"rc": 0}]}
     rows = [failed, passed, failed, passed]
@@ -144,5 +144,5 @@ def test_packets_are_of_the_visits_profile(monkeypatch, struck, packets):
     monkeypatch.setattr(visit, "sampled", lambda *_given: {"packets": {"pods": {}}})
     monkeypatch.setattr(visit, "strike_before", lambda *_given: struck)
     monkeypatch.setattr(visit.sign_of_life, "fired", lambda: None)
-    found = visit.look_and_measure(Module(), [])
-    assert found["cells"] and ("packets" in found) is packets
+    sampled = visit.look_and_measure(Module(), [])
+    assert sampled["cells"] and ("packets" in sampled) is packets

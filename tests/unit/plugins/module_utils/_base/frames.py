@@ -41,15 +41,15 @@ def sent(frame, kind=0, size=0, flags=packet.NEEDS_CHECKSUM):
 
 def is_right(raw):
     """Return whether the innermost checksum is right."""
-    found = packet.layers(raw)
-    protocol = found.ip.protocol
-    length = len(raw) - found.ip.payload
-    size = 4 if found.ip.version == 4 else 16
-    addresses = raw[found.ip.payload - 2 * size : found.ip.payload]
-    if found.ip.version == 4:
-        addresses = raw[found.ip.start + 12 : found.ip.start + 20]
+    layers = packet.layers(raw)
+    protocol = layers.ip.protocol
+    length = len(raw) - layers.ip.payload
+    size = 4 if layers.ip.version == 4 else 16
+    addresses = raw[layers.ip.payload - 2 * size : layers.ip.payload]
+    if layers.ip.version == 4:
+        addresses = raw[layers.ip.start + 12 : layers.ip.start + 20]
     pseudo = addresses + struct.pack(">II", length, protocol)
-    return packet.ones_sum(pseudo + raw[found.ip.payload :]) == 0
+    return packet.ones_sum(pseudo + raw[layers.ip.payload :]) == 0
 
 
 FRAMES = {

@@ -21,9 +21,9 @@ def test_any_value_is_checked_or_refused(value):
         checks.label,
         checks.size,
         checks.boolean,
-        lambda given, what: checks.number(given, what, 0, 10),
-        lambda given, what: checks.number(given, what, 0, 10, float),
-        lambda given, what: checks.mapping(given, what, ("a",)),
+        lambda value, what: checks.number(value, what, 0, 10),
+        lambda value, what: checks.number(value, what, 0, 10, float),
+        lambda value, what: checks.mapping(value, what, ("a",)),
     ):
         try:
             check(value, "value")
@@ -34,11 +34,11 @@ def test_any_value_is_checked_or_refused(value):
 @given(st.text())
 def test_a_name_is_one_word_of_a_path_and_of_a_command(value):
     try:
-        found = checks.name(value, "name")
+        checked_name = checks.name(value, "name")
     except InputError:
         return
     assert (
-        found == value
+        checked_name == value
         and "/" not in value
         and value not in (".", "..")
         and not value.startswith("-")

@@ -116,9 +116,9 @@ def test_any_value_is_checked_or_refused(value):
     for check in (
         network.device_name,
         network.namespace_name,
-        lambda given: network.address(given, "value"),
-        lambda given: network.interface(given, "value"),
-        lambda given: network.port(given, "value"),
+        lambda value: network.address(value, "value"),
+        lambda value: network.interface(value, "value"),
+        lambda value: network.port(value, "value"),
     ):
         try:
             check(value)

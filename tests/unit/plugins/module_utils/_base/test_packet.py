@@ -36,9 +36,9 @@ def test_segments_of_tcp_count_on_and_the_last_has_the_flags():
 def test_a_tunnel_is_seen_with_its_inner_packet():
     inner = ETHERNET + ipv4(6, TCP_HEAD + b"x")
     raw = sent(ipv4(17, vxlan(inner)))
-    found = packet.layers(raw)
-    assert found.tunnel.start == packet.FRAME + 14
-    assert raw[found.payload :] == b"x"
+    layers = packet.layers(raw)
+    assert layers.tunnel.start == packet.FRAME + 14
+    assert raw[layers.payload :] == b"x"
     ports = ipv4(17, udp(bytes(8) + inner, 4799))
     assert packet.layers(sent(ports)).tunnel is None
 
@@ -46,9 +46,9 @@ def test_a_tunnel_is_seen_with_its_inner_packet():
 def test_a_later_fragment_has_no_ports():
     frame = bytearray(ipv4(17, b"content of the datagram"))
     frame[8:10] = b"\x00\xb9"  # behind the type: offset 185
-    found = packet.layers(sent(bytes(frame)))
-    assert (found.ip.protocol, found.payload) == (0, found.ip.payload)
-    assert packet.checksum_place(found.ip) is None
+    layers = packet.layers(sent(bytes(frame)))
+    assert (layers.ip.protocol, layers.payload) == (0, layers.ip.payload)
+    assert packet.checksum_place(layers.ip) is None
 
 
 @pytest.mark.parametrize("raw", [b"", bytes(24), sent(b"\x08\x06" + bytes(28)), sent(b"\x08\x00")])
@@ -60,6 +60,6 @@ def test_what_is_not_ip_passes(raw):
 @given(st.binary(max_size=200))
 def test_any_frame_is_read_without_an_error(frame):
     raw = sent(frame)
-    found = packet.layers(raw)
-    if found and len(raw) > found.payload:
+    layers = packet.layers(raw)
+    if layers and len(raw) > layers.payload:
         assert packet.segments(raw)

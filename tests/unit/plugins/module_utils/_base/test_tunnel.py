@@ -51,16 +51,16 @@ TCP_AND_OPTIONS = 40  # bytes of a SYN
 def test_the_segment_is_found_in_its_tunnel(name):
     frame = RECORDED[name]
     raw = packet.NO_OFFLOAD + frame
-    found = packet.layers(raw)
-    outer = found.tunnel
+    layers = packet.layers(raw)
+    outer = layers.tunnel
     tunnel = tunnel_at(raw, outer.protocol, outer.payload)
     assert (tunnel.name, tunnel.vni, tunnel.checksum) == (
         name.split(",")[0],
         VNI,
         "checksum" in name,
     )
-    assert (found.ip.version, found.ip.protocol) == (6 if "IPv6" in name else 4, 6)
-    assert len(raw) - found.ip.payload == TCP_AND_OPTIONS
+    assert (layers.ip.version, layers.ip.protocol) == (6 if "IPv6" in name else 4, 6)
+    assert len(raw) - layers.ip.payload == TCP_AND_OPTIONS
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -68,16 +68,16 @@ def test_it_takes_the_bytes_that_the_lab_leaves_for_it(name):
     """For GRE there is room for a checksum, whether there is one or not."""
     frame = RECORDED[name]
     inner = TCP_AND_OPTIONS + (40 if "IPv6" in name else 20)
-    left = network.OVERHEAD[name.split(",")[0]][4] + (network.VLAN_TAG if "VLAN" in name else 0)
+    overhead = network.OVERHEAD[name.split(",")[0]][4] + (network.VLAN_TAG if "VLAN" in name else 0)
     spare = 4 if name == "gre" else 0
-    assert len(frame) - packet.ETHERNET - inner == left - spare
+    assert len(frame) - packet.ETHERNET - inner == overhead - spare
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_sample_sees_its_vni_and_its_outer_checksum(name):
-    seen = packets.read_packet(RECORDED[name], len(RECORDED[name]), packets.OUTGOING, 0)
-    assert (seen.vni, seen.outer_csum) == (VNI, "checksum" in name)
-    assert packets.summarise([seen], 1500)["vxlan_share"] == 1.0
+    sampled = packets.read_packet(RECORDED[name], len(RECORDED[name]), packets.OUTGOING, 0)
+    assert (sampled.vni, sampled.outer_csum) == (VNI, "checksum" in name)
+    assert packets.summarise([sampled], 1500)["vxlan_share"] == 1.0
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -95,8 +95,8 @@ def test_options_of_geneve_and_a_sequence_number_of_gre_are_passed_over():
     over_udp = sent(ipv4(17, udp(options + inner, network.GENEVE_PORT)))
     numbered = struct.pack("!HHII", 0x3000, 0x6558, VNI, 77)
     for raw in (over_udp, sent(ipv4(47, numbered + inner))):
-        found = packet.layers(raw)
-        assert found.tunnel is not None and raw[found.payload :] == b"x"
+        layers = packet.layers(raw)
+        assert layers.tunnel is not None and raw[layers.payload :] == b"x"
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_options_of_geneve_and_a_sequence_number_of_gre_are_passed_over():
 )
 def test_other_gre_has_no_frame(header):
     raw = sent(ipv4(47, header + ETHERNET + ipv4(6, TCP_HEAD)))
-    found = tunnel_at(raw, 47, packet.FRAME + packet.ETHERNET + 20)
-    assert found is None or found.frame is None
+    tunnel = tunnel_at(raw, 47, packet.FRAME + packet.ETHERNET + 20)
+    assert tunnel is None or tunnel.frame is None
     assert packet.layers(raw).tunnel is None
 
 
 @given(st.binary(max_size=60), st.sampled_from([6, 17, 47]), st.integers(0, 70))
 def test_any_bytes_are_read(raw, protocol, payload):
-    found = tunnel_at(raw, protocol, payload)
-    assert found is None or found.vni is None or 0 <= found.vni < 2**32
+    tunnel = tunnel_at(raw, protocol, payload)
+    assert tunnel is None or tunnel.vni is None or 0 <= tunnel.vni < 2**32

@@ -90,7 +90,7 @@ def test_a_client_may_ask_for_all_that_a_workload_can_be():
         assert bounds[0] <= rate[0] and bounds[1] >= rate[1]
     assert ranges["server_cpu"] == (0, workload.MOST_CPUS)
     assert ranges["seconds"][0] <= min(workload.SHORT)
-    # s of a workload, of a warm-up, and what requests beside streams add
+    # s of a workload, of a warm-up, and what requests during streams add
     assert ranges["seconds"][1] >= 86400 + 600 + 1
     assert ranges["before"][1] >= 86400 // 2
     assert set(sockets_traffic.TESTS) == set(sockets.Sockets.tests)
@@ -104,8 +104,8 @@ REQUEST = {"test": "TCP_CRR", "seconds": 2, "request_size": 1, "response_size": 
 
 
 def test_what_the_server_does_not_use_is_left_out():
-    found = sockets_traffic.checked({**REQUEST, "address": "192.0.2.1", "interim": 1})
-    assert found == {**REQUEST, "before": 0, "udp_segment": True, "udp_gro": True}
+    request = sockets_traffic.checked({**REQUEST, "address": "192.0.2.1", "interim": 1})
+    assert request == {**REQUEST, "before": 0, "udp_segment": True, "udp_gro": True}
 
 
 @pytest.mark.parametrize("key", [*sockets_traffic.RANGES, "test", "udp_gro", "congestion_control"])
@@ -130,11 +130,11 @@ def test_numbers_that_no_check_has_are_refused(key, value):
 @given(JSON)
 def test_any_json_is_refused_or_in_its_ranges(value):
     with contextlib.suppress(ValueError, KeyError, AttributeError, TypeError):
-        asked = sockets_traffic.checked(value)
-        assert asked["test"] in sockets_traffic.TESTS
+        request = sockets_traffic.checked(value)
+        assert request["test"] in sockets_traffic.TESTS
     with contextlib.suppress(ValueError):
-        asked = sockets_traffic.checked({**REQUEST, "seconds": value, "request_size": value})
-        assert 0 < asked["seconds"] <= 90000 and 1 <= asked["request_size"] <= 1 << 24
+        request = sockets_traffic.checked({**REQUEST, "seconds": value, "request_size": value})
+        assert 0 < request["seconds"] <= 90000 and 1 <= request["request_size"] <= 1 << 24
 
 
 @pytest.mark.parametrize("script", BOTH)

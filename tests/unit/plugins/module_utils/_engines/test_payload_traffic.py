@@ -20,30 +20,30 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import w
 
 
 @pytest.mark.parametrize(
-    "again, left, arrived, lost",
+    "again, missing, arrived, lost",
     [
         (0, 900, 900, 0),
         (7, 907, 900, 7),
-        (7, 907, 907, 0),  # sent again, and all of it arrived: the D-SACK did not
+        (7, 907, 907, 0),  # retransmitted, and all of it arrived: the D-SACK did not
         (9, 907, 900, 7),
         (3, 900, 120, 3),  # a card that joins segments: the receiver counts one for several
         (0, 900, 120, 0),
         (2, 900, 902, 0),
     ],
 )
-def test_lost_is_what_was_sent_again_and_did_not_arrive(again, left, arrived, lost):
-    assert traffic.segments_lost(again, left, arrived) == lost
+def test_lost_is_what_was_sent_again_and_did_not_arrive(again, missing, arrived, lost):
+    assert traffic.segments_lost(again, missing, arrived) == lost
 
 
 def test_both_ends_of_a_connection_count_its_segments():
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        one = stack.enter_context(socket.create_connection(server.getsockname()))
+        far_end = stack.enter_context(socket.create_connection(server.getsockname()))
         other = stack.enter_context(server.accept()[0])
-        one.sendall(b"seen")
+        far_end.sendall(b"seen")
         assert other.recv(4) == b"seen"
-        assert traffic.sent_again(one) == 0
-        assert traffic.tcp_info(one)[traffic.DATA_SEGS_OUT] == 1
+        assert traffic.sent_again(far_end) == 0
+        assert traffic.tcp_info(far_end)[traffic.DATA_SEGS_OUT] == 1
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
 
 
@@ -52,26 +52,26 @@ def both_ends():
     """Give both ends of a connection on which the ends of a check speak."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        one = stack.enter_context(socket.create_connection(server.getsockname()))
+        near_end = stack.enter_context(socket.create_connection(server.getsockname()))
         other = stack.enter_context(server.accept()[0])
-        yield traffic.Control(one), traffic.Control(other)
+        yield traffic.Control(near_end), traffic.Control(other)
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text(), max_size=4))
 def test_lines_between_the_ends_have_even_lengths(values):
-    with both_ends() as (one, other):
-        one.say(said=values)
+    with both_ends() as (near_end, other):
+        near_end.say(said=values)
         line = other.stream.readline()
         assert len(line) % 2 == 0
         assert json.loads(line) == {"said": values}
-        one.say(said=values)
+        near_end.say(said=values)
         assert other.hear() == {"said": values}
 
 
 def test_the_other_end_may_take_its_time_to_begin_a_line(monkeypatch):
     monkeypatch.setattr(traffic, "STALL", 0.05)
-    with both_ends() as (one, other):
-        later = threading.Timer(0.3, one.say, kwargs={"ready": True})
+    with both_ends() as (near_end, other):
+        later = threading.Timer(0.3, near_end.say, kwargs={"ready": True})
         later.start()
         assert other.hear() == {"ready": True}
         later.join()
@@ -79,9 +79,9 @@ def test_the_other_end_may_take_its_time_to_begin_a_line(monkeypatch):
 
 def test_a_line_whose_end_does_not_come_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(traffic, "STALL", 0.05)
-    with both_ends() as (one, other):
+    with both_ends() as (near_end, other):
         # What a card made of the end of the line.
-        one.connection.sendall(b'{"ready": true}\0')
+        near_end.connection.sendall(b'{"ready": true}\0')
         with pytest.raises(socket.timeout):
             other.hear()
 
@@ -107,10 +107,10 @@ TOKEN = "0123456789abcdef" * 2
 
 def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch):
     monkeypatch.setenv("OFFLOAD_LAB_TOKEN", TOKEN)
-    made = traffic.udp_socket
+    udp_socket = traffic.udp_socket
 
-    def never_cuts(*given):
-        return NeverCuts(fileno=made(*given).detach())
+    def never_cuts(*arguments):
+        return NeverCuts(fileno=udp_socket(*arguments).detach())
 
     monkeypatch.setattr(traffic, "udp_socket", never_cuts)
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -81,8 +81,8 @@ def test_tunnels():
     ],
 )
 def test_recorded_drivers(name, expected):
-    found = parse_driver((corpus_dir() / "ethtool_i" / name).read_text(encoding="utf-8"))
-    assert {key: found[key] for key in expected} == expected
+    driver = parse_driver((corpus_dir() / "ethtool_i" / name).read_text(encoding="utf-8"))
+    assert {key: driver[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_recorded_drivers(name, expected):
     ],
 )
 def test_recorded_statistics(name, expected):
-    found = parse_statistics((corpus_dir() / "ethtool_S" / name).read_text(encoding="utf-8"))
-    assert {key: found[key] for key in expected} == expected
+    counters = parse_statistics((corpus_dir() / "ethtool_S" / name).read_text(encoding="utf-8"))
+    assert {key: counters[key] for key in expected} == expected
 
 
 def test_every_recorded_counter_is_taken():

@@ -118,8 +118,8 @@ def test_recorded_channels(name, device, maximum, current):
     ],
 )
 def test_recorded_rings(name, device, maximum, current):
-    found = parse_rings(recorded("ethtool_g", name))[device]
-    assert (found["maximum"], {key: found["current"][key] for key in current}) == (maximum, current)
+    rings = parse_rings(recorded("ethtool_g", name))[device]
+    assert (rings["maximum"], {key: rings["current"][key] for key in current}) == (maximum, current)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_recorded_rings(name, device, maximum, current):
     ],
 )
 def test_recorded_coalescing(name, device, expected):
-    found = parse_coalesce(recorded("ethtool_c", name))[device]
-    assert {key: found[key] for key in expected} == expected
+    coalescing = parse_coalesce(recorded("ethtool_c", name))[device]
+    assert {key: coalescing[key] for key in expected} == expected
 
 
 def test_recorded_failure_of_coalescing():

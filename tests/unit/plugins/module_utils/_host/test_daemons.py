@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Daemons are known by pid and start time, waited for as long as they live, and stopped for good."""
+"""Daemons are known by pid and start time, waited for until they end, and stopped for good."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_process_that_does_not_end_is_an_error(child, monkeypatch):
 
 
 def test_our_own_namespaces_are_spared(monkeypatch):
-    asked = []
-    monkeypatch.setattr(processes, "processes_in", lambda inodes: asked.append(inodes) or [])
+    pids_asked = []
+    monkeypatch.setattr(processes, "processes_in", lambda inodes: pids_asked.append(inodes) or [])
     end_processes(namespaces_of(os.getpid()) | SPARE)
-    assert asked == [SPARE]
+    assert pids_asked == [SPARE]

@@ -34,19 +34,22 @@ def test_a_pod_is_its_sandbox_that_is_ready():
 
 
 def test_a_process_of_it_is_where_its_path_begins(monkeypatch):
-    said = {"pods": PODS, "inspectp": SANDBOX, "inspect": SANDBOX}
-    asked = []
+    answers = {"pods": PODS, "inspectp": SANDBOX, "inspect": SANDBOX}
+    commands_run = []
 
     def run(argv):
-        asked.append(argv)
-        return CommandResult(argv, 0, json.dumps(said[argv[1]]), "")
+        commands_run.append(argv)
+        return CommandResult(argv, 0, json.dumps(answers[argv[1]]), "")
 
     monkeypatch.setattr(discover, "run", run)
     monkeypatch.setattr(discover.runtimes, "crictl", lambda _chosen: ["crictl"])
     assert discover._process({"pod": DNS}) == 48095
-    assert asked[0][5] == r"^kube\-dns\-6c857864fb\-z88p2$" and asked[1][-1] == "8f9ec14c8c927"
+    assert (
+        commands_run[0][5] == r"^kube\-dns\-6c857864fb\-z88p2$"
+        and commands_run[1][-1] == "8f9ec14c8c927"
+    )
     assert discover._process({"container": "containerd:8f9e"}) == 48095
-    assert asked[2] == ["crictl", "inspect", "--output", "json", "8f9e"]
+    assert commands_run[2] == ["crictl", "inspect", "--output", "json", "8f9e"]
 
 
 @pytest.mark.parametrize("pid", [0, None, True, "48095"])

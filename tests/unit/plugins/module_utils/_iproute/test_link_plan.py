@@ -25,10 +25,10 @@ LINKS = {
 
 
 def test_one_process_for_each_namespace():
-    wanted = wanted_devices(
+    devices = wanted_devices(
         [{"name": "eth1"}, {"name": "eth2", "up": True}, {"name": "eth0", "netns": "t1"}], mtu=1400
     )
-    before, after, steps = plan(LINKS, wanted)
+    before, after, steps = plan(LINKS, devices)
     assert [(step.netns, step.argv, step.stdin) for step in steps] == [
         (
             None,
@@ -59,7 +59,7 @@ def test_nothing_to_do(options):
 
 
 @pytest.mark.parametrize(
-    ("devices", "words"),
+    ("devices", "message"),
     [
         ([{"name": "nope"}], "no such network device"),
         ([{"name": "eth1", "mtu": 9001}], "Use 68 to 9000"),
@@ -69,6 +69,6 @@ def test_nothing_to_do(options):
         ([{"name": "e", "netns": "../x"}], "not a usable name"),
     ],
 )
-def test_bad_input(devices, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input(devices, message):
+    with pytest.raises(InputError, match=message):
         plan(LINKS, wanted_devices(devices))

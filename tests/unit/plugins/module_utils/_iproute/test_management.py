@@ -108,11 +108,11 @@ class Processes:
 
 @pytest.fixture(name="processes")
 def _processes(tmp_path):
-    made = Processes(tmp_path)
-    made.add("10", "1", "sshd")
-    made.add("11", "10", "sh", f"A=1\0SSH_CONNECTION={CONNECTION}\0")
-    made.add("12", "11", "sudo", "B=2\0")
-    return made
+    processes_of_host = Processes(tmp_path)
+    processes_of_host.add("10", "1", "sshd")
+    processes_of_host.add("11", "10", "sh", f"A=1\0SSH_CONNECTION={CONNECTION}\0")
+    processes_of_host.add("12", "11", "sudo", "B=2\0")
+    return processes_of_host
 
 
 def test_sudo_hides_the_connection_from_the_module_only(processes):
@@ -185,8 +185,8 @@ def test_without_an_ssh_session_the_default_route_is_protected(
     )
     monkeypatch.setattr(management.read, "read", lambda: LINKS)
     assert management.look() == (["bond0", "eth0", "eth1"], True)
-    said = management.warning(management.look())
-    assert "offload_lab_allow_management_device" in said and "bond0, eth0, eth1" in said
+    warning = management.warning(management.look())
+    assert "offload_lab_allow_management_device" in warning and "bond0, eth0, eth1" in warning
     with pytest.raises(InputError, match="eth1: is on a default route.*allow_management_device"):
         management.check(["eth1"], [])
     management.check(["eth1"], ["eth1"])

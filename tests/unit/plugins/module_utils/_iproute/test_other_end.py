@@ -46,7 +46,7 @@ def test_ipv4_is_taken_before_ipv6():
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "message"),
     [
         ([], "no other host of the play has an end of it"),
         ([end("10.0.0.5", name="hosts")], "no other host of the play has an end of it"),
@@ -55,6 +55,6 @@ def test_ipv4_is_taken_before_ipv6():
         ([end("10.0.0.5", "10.0.1.5")], "the other end has the addresses 10.0.0.5, 10.0.1.5"),
     ],
 )
-def test_what_is_not_clear_is_asked_for(others, said):
-    with pytest.raises(InputError, match=said):
+def test_what_is_not_clear_is_asked_for(others, message):
+    with pytest.raises(InputError, match=message):
         other_address("pods", others)

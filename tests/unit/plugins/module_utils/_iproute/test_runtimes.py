@@ -129,7 +129,7 @@ def test_a_program_of_another_user_is_not_run(monkeypatch, tmp_path):
 def test_a_user_gives_programs_and_socket(host):
     program = host("opt/cri/crictl", "#!/bin/sh", 0o755)
     socket = host("opt/cri/cri.sock")
-    host("etc/crictl.yaml")  # not that of this socket
+    host("etc/crictl.yaml")  # not the runtime of this socket
     chosen = runtimes.Chosen(crictl=str(program), socket=str(socket))
     assert runtimes.crictl(chosen) == [str(program), "--runtime-endpoint", f"unix://{socket}"]
     ctr = host("opt/cri/ctr", "", 0o755)
@@ -143,7 +143,7 @@ def test_a_user_gives_programs_and_socket(host):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "said"),
+    ("chosen", "message"),
     [
         ({"crictl": "/no/such"}, "offload_lab_crictl /no/such: is no program"),
         ({"crictl": "crictl"}, "Give the path of the program"),
@@ -153,9 +153,9 @@ def test_a_user_gives_programs_and_socket(host):
         ),
     ],
 )
-def test_what_a_user_gives_and_is_not_there(host, chosen, said):
+def test_what_a_user_gives_and_is_not_there(host, chosen, message):
     host("usr/bin/crictl", "", 0o755)
-    with pytest.raises(LabError, match=said):
+    with pytest.raises(LabError, match=message):
         runtimes.crictl(runtimes.Chosen(**chosen))
 
 
@@ -180,8 +180,8 @@ def test_a_program_that_a_user_gives_is_trusted_no_more_than_another(monkeypatch
 def test_each_way_to_name_an_end_leads_to_the_namespace_of_the_pod(host, monkeypatch, end):
     """Of a host with RKE2, on which the CNI has given the namespace a name."""
     configuration = host(f"{RKE2}/agent/etc/crictl.yaml")
-    asked = {"option": "--config", "value": configuration, "pods": json.dumps(PODS)}
-    host(f"{RKE2}/bin/crictl", CRICTL.format(**asked), 0o755)
+    expected_options = {"option": "--config", "value": configuration, "pods": json.dumps(PODS)}
+    host(f"{RKE2}/bin/crictl", CRICTL.format(**expected_options), 0o755)
     inodes = {"/proc/48095/ns/net": 7, "cni-2f8c1e": 7, None: 1}
     monkeypatch.setattr(discover, "namespaces", lambda: ["cni-1111", "cni-2f8c1e"])
     monkeypatch.setattr(discover.host_netns, "path_of", lambda name: name)

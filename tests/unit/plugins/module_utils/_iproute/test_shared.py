@@ -44,7 +44,7 @@ def test_the_tunnel_of_a_cni_is_shared_by_the_pods_of_the_node_and_those_of_all_
         step("flannel.1", kind="vxlan"),
         step("eth0", kind="physical"),
     ]
-    spaces = {"": {one["name"]: one for one in HOST}, "pod": {"eth0": link("eth0", "veth")}}
+    spaces = {"": {row["name"]: row for row in HOST}, "pod": {"eth0": link("eth0", "veth")}}
     pod, port, _bridge, tunnel, nic = shared_of(steps, spaces, parse_routes(json.dumps(ROUTES)))
     assert pod == port == NOTHING
     assert tunnel == {"ports": 3, "routes": 2, "tunnels": 0}
@@ -59,8 +59,8 @@ def test_ports_of_open_vswitch_share_its_tunnel():
     ]
     host.append(link("vxlan_sys", "vxlan", "ovs-system"))
     steps = [step("tap0"), step("vxlan_sys", kind="vxlan")]
-    found = shared_of(steps, {"": {one["name"]: one for one in host}}, [])
-    assert found[1]["ports"] == 1
+    shared_devices = shared_of(steps, {"": {one["name"]: one for one in host}}, [])
+    assert shared_devices[1]["ports"] == 1
 
 
 def test_what_ip_does_not_print_as_routes_is_none():

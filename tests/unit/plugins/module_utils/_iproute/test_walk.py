@@ -25,7 +25,7 @@ def link(name, index, kind=None, **more):
 
 
 def space(*links):
-    return {one["name"]: one for one in links}
+    return {link["name"]: link for link in links}
 
 
 POD = space(link("eth0", 2, "veth", peer_index=9), link("lo", 1))

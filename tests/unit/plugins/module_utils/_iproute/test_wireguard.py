@@ -40,16 +40,16 @@ def link(name, kind, mtu):
 
 
 def test_the_way_goes_on_at_the_device_that_leads_to_the_endpoint(monkeypatch):
-    said = {"allowed-ips": ALLOWED, "endpoints": ENDPOINTS}
+    answers = {"allowed-ips": ALLOWED, "endpoints": ENDPOINTS}
     monkeypatch.setattr(
-        discover, "run", lambda argv, check: CommandResult(argv, 0, said[argv[3]], "")
+        discover, "run", lambda argv, check: CommandResult(argv, 0, answers[argv[3]], "")
     )
     links = {"wg0": link("wg0", "wireguard", 1420), "eth0": link("eth0", None, 1500)}
     discover._add_endpoints(links, "10.8.0.2")
     leads = {"10.8.0.2": "wg0", "198.51.100.1": "eth0"}
-    found = path_of({"": links}, lambda _netns, to: leads[to], ("", "wg0"), "10.8.0.2")
-    assert [step["device"] for step in found] == ["wg0", "eth0"]
-    assert found[1]["how"] == "the route to the tunnel's end 198.51.100.1"
+    way = path_of({"": links}, lambda _netns, to: leads[to], ("", "wg0"), "10.8.0.2")
+    assert [step["device"] for step in way] == ["wg0", "eth0"]
+    assert way[1]["how"] == "the route to the tunnel's end 198.51.100.1"
 
 
 @given(st.text(), st.text())

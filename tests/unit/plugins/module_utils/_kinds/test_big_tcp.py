@@ -26,8 +26,8 @@ def state(row):
     return BIG_TCP.state(parse_links(json.dumps([row])).get("eth0"), None)
 
 
-def plan(asked, row=None, report_fixed=False):
-    return BIG_TCP.plan({"big_tcp": asked}, state(row or NEWER), "eth0", report_fixed)
+def plan(settings, row=None, report_fixed=False):
+    return BIG_TCP.plan({"big_tcp": settings}, state(row or NEWER), "eth0", report_fixed)
 
 
 def test_one_command_sets_what_differs_in_the_order_of_the_kernel():
@@ -50,17 +50,17 @@ def test_one_command_sets_what_differs_in_the_order_of_the_kernel():
 
 
 def test_what_an_older_ip_does_not_list_cannot_be_set():
-    found = plan({"gro_ipv4_max_size": 100000}, ROW, report_fixed=True)
+    planned = plan({"gro_ipv4_max_size": 100000}, ROW, report_fixed=True)
     reason = "this host's ip or kernel does not list it"
-    assert found["fixed"] == {"gro_ipv4_max_size": {"asked": 100000, "reason": reason}}
+    assert planned["fixed"] == {"gro_ipv4_max_size": {"asked": 100000, "reason": reason}}
     with pytest.raises(InputError, match="does not list it"):
         plan({"gro_ipv4_max_size": 100000}, ROW)
 
 
 def test_a_device_that_ip_does_not_list_has_none():
-    found = BIG_TCP.state(None, None)
-    assert not found["supported"]
-    assert "does not list the sizes" in found["reason"]
+    state_of_device = BIG_TCP.state(None, None)
+    assert not state_of_device["supported"]
+    assert "does not list the sizes" in state_of_device["reason"]
 
 
 @pytest.mark.parametrize("size", [131073, -1, "large"])

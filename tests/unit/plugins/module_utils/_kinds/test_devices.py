@@ -142,14 +142,14 @@ def test_a_device_of_two_classes_is_set_once():
         "underlay": {"features": {"tso": False, "gro": True}},
         "host": {"features": {"tso": True}},
     }
-    found = devices_of_classes(
+    devices = devices_of_classes(
         settings, {"underlay": [{"name": "eth0"}], "host": [{"name": "eth0", "netns": ""}]}
     )
-    assert found == [{"name": "eth0", "netns": None, "features": {"tso": True, "gro": True}}]
+    assert devices == [{"name": "eth0", "netns": None, "features": {"tso": True, "gro": True}}]
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "message"),
     [
         (
             {"host": {"features": {"tso": False}}},
@@ -158,6 +158,6 @@ def test_a_device_of_two_classes_is_set_once():
         ({"underlay": 1}, "class underlay, settings: 1 is not a dictionary"),
     ],
 )
-def test_wrong_settings_by_class(settings, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_settings_by_class(settings, message):
+    with pytest.raises(InputError, match=message):
         devices_of_classes(settings, CLASSES)

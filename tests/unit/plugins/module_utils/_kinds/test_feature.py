@@ -84,18 +84,18 @@ PLANS = [
 
 
 @pytest.mark.parametrize(
-    "asked,change,fixed", [case[1:] for case in PLANS], ids=[case[0] for case in PLANS]
+    "settings,change,fixed", [case[1:] for case in PLANS], ids=[case[0] for case in PLANS]
 )
 @pytest.mark.parametrize("report_fixed", [False, True])
-def test_plans(asked, change, fixed, report_fixed):
-    plan = plan_features(asked, DEVICE, "d", report_fixed)
+def test_plans(settings, change, fixed, report_fixed):
+    plan = plan_features(settings, DEVICE, "d", report_fixed)
     assert plan["change"] == change
     assert {bit: (state["asked"], state["active"]) for bit, state in plan["fixed"].items()} == fixed
     assert set(change) <= set(plan["asked"])
 
 
 @pytest.mark.parametrize(
-    "asked,bit",
+    "settings,bit",
     [
         ({"tx-udp_tnl-segmentation": True}, "tx-udp_tnl-segmentation"),
         ({"tx-checksum-ipv4": True}, "tx-checksum-ipv4"),
@@ -104,20 +104,20 @@ def test_plans(asked, change, fixed, report_fixed):
         ({"gro": True, "tx-tcp6-segmentation": False}, "tx-tcp6-segmentation"),
     ],
 )
-def test_a_fixed_feature_is_an_error_or_reported(asked, bit):
-    name = [name for name in asked if name != "gro"][0]
-    turned = "on" if asked[name] else "off"
+def test_a_fixed_feature_is_an_error_or_reported(settings, bit):
+    name = [name for name in settings if name != "gro"][0]
+    turned = "on" if settings[name] else "off"
     with pytest.raises(
         InputError, match=f"d: the feature '{name}' is fixed and cannot be turned {turned}"
     ):
-        plan_features(asked, DEVICE, "d")
-    plan = plan_features(asked, DEVICE, "d", report_fixed=True)
+        plan_features(settings, DEVICE, "d")
+    plan = plan_features(settings, DEVICE, "d", report_fixed=True)
     assert bit in plan["fixed"]
     assert bit not in plan["change"]
 
 
 @pytest.mark.parametrize(
-    "asked,change",
+    "settings,change",
     [
         ({"tx-tcp-segmentation": True, "rx-gro-list": True}, {"rx-gro-list": True}),
         ({"tx-checksumming": False, "tx-checksum-ip-generic": True}, {}),
@@ -127,8 +127,8 @@ def test_a_fixed_feature_is_an_error_or_reported(asked, bit):
         ),
     ],
 )
-def test_exact_bits(asked, change):
-    assert plan_wanted(asked, DEVICE, "d")["change"] == change
+def test_exact_bits(settings, change):
+    assert plan_wanted(settings, DEVICE, "d")["change"] == change
 
 
 def test_exact_bits_are_rows_and_no_aliases():

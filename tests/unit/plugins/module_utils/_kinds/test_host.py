@@ -46,22 +46,22 @@ def set_(check_mode=False, report_fixed=False, **kinds):
 @pytest.mark.parametrize("kind", HOST_KINDS, ids=lambda kind: kind.name)
 def test_set_again_and_restored(sysctls, kind):
     file, setting = sysctls / kind.file, kind.settings[0]
-    asked = {kind.group: {setting: 64}}
+    settings = {kind.group: {setting: 64}}
     kept = info.host_item()
-    in_check_mode = set_(check_mode=True, **asked)
+    in_check_mode = set_(check_mode=True, **settings)
     assert (in_check_mode["steps"], file.read_text()) == ([["tee", str(file), "64"]], "0\n")
-    done = set_(**asked)
+    done = set_(**settings)
     assert file.read_text().strip() == "64"
     assert done == in_check_mode
-    assert done["before"] == {kind.group: {setting: 0}} and done["after"] == asked
-    assert set_(**asked)["steps"] == []
+    assert done["before"] == {kind.group: {setting: 0}} and done["after"] == settings
+    assert set_(**settings)["steps"] == []
     change(parse_devices([kept]), False, True)
     assert file.read_text().strip() == "0"
     assert info.host_item() == kept
 
 
 def test_the_host_is_kept_only_where_it_is_asked_for(sysctls, monkeypatch):
-    """What others set on the host stays theirs where nothing of it is varied."""
+    """What others set on the host stays theirs where the campaign does not vary it."""
     device = {"name": "eth1", "netns": None}
     monkeypatch.setattr(settings, "read", lambda _options: {"eth1": device})
     monkeypatch.setattr(settings, "restore_item", dict)

@@ -72,17 +72,17 @@ ANSWERS = {
 @pytest.fixture
 def commands(monkeypatch):
     """Answer the commands, and keep them in a list."""
-    seen = []
+    commands_run = []
 
     def run(argv, netns=None, check=True):
-        seen.append(" ".join(in_netns(argv, netns)))
+        commands_run.append(" ".join(in_netns(argv, netns)))
         rc, out, err = ANSWERS[" ".join(argv)]
         return CommandResult(argv, rc, out, err)
 
     monkeypatch.setattr(ethtool_read, "run", run)
     monkeypatch.setattr(info, "check_netns", lambda netns: None)
     monkeypatch.setattr(info, "require", lambda needed: None)
-    return seen
+    return commands_run
 
 
 def read(**params):

@@ -49,8 +49,8 @@ def states():
     return IRQ_AFFINITY.read({"eth0": [], "ens1": [], "veth0": []}, None, Reader())
 
 
-def plan(asked, state, report_fixed=False):
-    return IRQ_AFFINITY.plan({"irq_affinity": asked}, state, "eth0", report_fixed)
+def plan(settings, state, report_fixed=False):
+    return IRQ_AFFINITY.plan({"irq_affinity": settings}, state, "eth0", report_fixed)
 
 
 def test_the_interrupts_of_each_device_are_read(states):
@@ -70,8 +70,8 @@ def test_devices_of_other_namespaces_have_none():
 
 
 def test_masks_are_written_and_one_that_is_gone_is_not(states):
-    found = plan({"cpus": "3"}, states["eth0"])
-    assert IRQ_AFFINITY.writes(found["change"], "eth0") == [("/proc/irq/38/smp_affinity", "3")]
+    planned = plan({"cpus": "3"}, states["eth0"])
+    assert IRQ_AFFINITY.writes(planned["change"], "eth0") == [("/proc/irq/38/smp_affinity", "3")]
     gone = plan({"irq-38": "f", "irq-77": "f"}, states["eth0"], report_fixed=True)
     assert list(gone["change"]) == ["irq-38"]
     assert gone["fixed"]["irq-77"]["reason"] == "there is no such irq"

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-"""Pause frames, Energy-Efficient Ethernet and private flags; the outputs are those of mailing lists and manuals."""
+"""Pause frames, Energy-Efficient Ethernet and private flags; the outputs come from mailing lists
+and manuals."""
 
 import pytest
 from hypothesis import given
@@ -93,7 +94,7 @@ def test_any_text_is_a_listing(text):
 
 
 @pytest.mark.parametrize(
-    "kind, listing, asked, argv",
+    "kind, listing, settings, argv",
     [
         (PAUSE, parse_pause(PAUSES)["eth0"], {"rx": True, "tx": False}, "ethtool -A d rx on"),
         (
@@ -110,13 +111,13 @@ def test_any_text_is_a_listing(text):
         ),
     ],
 )
-def test_what_differs_is_one_command(kind, listing, asked, argv):
+def test_what_differs_is_one_command(kind, listing, settings, argv):
     state = kind.state(listing, None)
-    plan = kind.plan({kind.group: asked}, state, "d", False)
-    assert [" ".join(words) for words in kind.steps(plan["change"], "d")] == [argv]
+    plan = kind.plan({kind.group: settings}, state, "d", False)
+    assert [" ".join(argv_words) for argv_words in kind.steps(plan["change"], "d")] == [argv]
     after = kind.predict(state, plan["change"])
     assert kind.judge(plan, state, after, False) == ({}, {})
-    assert kind.plan({kind.group: asked}, after, "d", False)["change"] == {}
+    assert kind.plan({kind.group: settings}, after, "d", False)["change"] == {}
     kept = kind.kept(kind.described(state))
     back = kind.plan({kind.group: kept}, after, "d", True)
     assert kind.predict(after, back["change"])["current"] == state["current"]
@@ -124,8 +125,8 @@ def test_what_differs_is_one_command(kind, listing, asked, argv):
 
 def test_a_timer_that_is_not_listed_cannot_be_set():
     state = EEE.state(parse_eee(EEES)["eth1"], None)
-    found = EEE.plan({"eee": {"tx-timer": 20}}, state, "d", True)
-    assert found["fixed"]["tx-timer"]["reason"] == "tx-lpi is off"
+    planned = EEE.plan({"eee": {"tx-timer": 20}}, state, "d", True)
+    assert planned["fixed"]["tx-timer"]["reason"] == "tx-lpi is off"
 
 
 def test_what_a_device_lacks_and_names_that_it_does_not_have():

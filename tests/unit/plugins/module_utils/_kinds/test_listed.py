@@ -30,12 +30,12 @@ HASH = {
 NOTHING = {"supported": False, "reason": "Operation not supported"}
 
 
-def plan_setting(kind, asked, state, device, report_fixed=False):
-    return DEVICE_KINDS[kind].plan({kind: asked}, state, device, report_fixed)
+def plan_setting(kind, settings, state, device, report_fixed=False):
+    return DEVICE_KINDS[kind].plan({kind: settings}, state, device, report_fixed)
 
 
 @pytest.mark.parametrize(
-    "kind,asked,state,steps",
+    "kind,settings,state,steps",
     [
         ("channels", {"combined": 4}, CHANNELS, [["ethtool", "-L", "d", "combined", "4"]]),
         ("channels", {"combined": "2"}, CHANNELS, []),
@@ -67,12 +67,14 @@ def plan_setting(kind, asked, state, device, report_fixed=False):
         ("rx_flow_hash", {"udp4": "ds"}, HASH, []),
     ],
 )
-def test_steps(kind, asked, state, steps):
-    assert DEVICE_KINDS[kind].steps(plan_setting(kind, asked, state, "d")["change"], "d") == steps
+def test_steps(kind, settings, state, steps):
+    assert (
+        DEVICE_KINDS[kind].steps(plan_setting(kind, settings, state, "d")["change"], "d") == steps
+    )
 
 
 @pytest.mark.parametrize(
-    "kind,asked,state,message",
+    "kind,settings,state,message",
     [
         ("channels", {"combined": 9}, CHANNELS, "d, channels combined 9: not between 0 and 8"),
         ("channels", {"combined": -1}, CHANNELS, "combined -1: not between"),
@@ -91,9 +93,9 @@ def test_steps(kind, asked, state, steps):
         ),
     ],
 )
-def test_wrong_values(kind, asked, state, message):
+def test_wrong_values(kind, settings, state, message):
     with pytest.raises(InputError) as caught:
-        plan_setting(kind, asked, state, "d")
+        plan_setting(kind, settings, state, "d")
     assert message in str(caught.value)
 
 

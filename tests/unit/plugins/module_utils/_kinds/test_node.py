@@ -16,6 +16,6 @@ def test_a_program_that_is_not_installed_is_a_reason():
 
 def test_a_command_that_fails_says_why_and_runs_once():
     node = NodeReader()
-    found = node.read_output(["ls", "/no/such/folder"], None)
-    assert "No such file or directory" in found[1]
-    assert node.read_output(["ls", "/no/such/folder"], None) is found
+    output = node.read_output(["ls", "/no/such/folder"], None)
+    assert "No such file or directory" in output[1]
+    assert node.read_output(["ls", "/no/such/folder"], None) is output

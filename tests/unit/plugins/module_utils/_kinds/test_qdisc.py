@@ -27,8 +27,8 @@ def state(kind, handle):
     return QDISC.state(parse_roots(json.dumps([*OTHERS, row])).get("eth0"), None)
 
 
-def steps(asked, kind="mq", handle="0:"):
-    change = QDISC.plan({"qdisc": {"root": asked}}, state(kind, handle), "eth0", False)["change"]
+def steps(settings, kind="mq", handle="0:"):
+    change = QDISC.plan({"qdisc": {"root": settings}}, state(kind, handle), "eth0", False)["change"]
     return [" ".join(argv) for argv in QDISC.steps(change, "eth0")]
 
 
@@ -44,12 +44,12 @@ def test_there_and_back():
 
 @pytest.mark.parametrize("kind, handle", [("htb", "1:"), ("fq", "8001:"), ("htb", "ff1:")])
 def test_what_somebody_has_set_is_left_alone(kind, handle):
-    found = state(kind, handle)
-    assert not found["supported"]
-    assert f"somebody has set {kind} {handle}" in found["reason"]
-    assert QDISC.kept(QDISC.described(found)) == {}
+    state_now = state(kind, handle)
+    assert not state_now["supported"]
+    assert f"somebody has set {kind} {handle}" in state_now["reason"]
+    assert QDISC.kept(QDISC.described(state_now)) == {}
     with pytest.raises(InputError, match="somebody has set"):
-        QDISC.plan({"qdisc": {"root": "fq"}}, found, "eth0", False)
+        QDISC.plan({"qdisc": {"root": "fq"}}, state_now, "eth0", False)
 
 
 @pytest.mark.parametrize("name", ["htb", "fq; reboot", "", True])

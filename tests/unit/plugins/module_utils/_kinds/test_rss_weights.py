@@ -37,7 +37,7 @@ def plan(weights, table=None, report_fixed=False):
 )
 def test_what_differs_is_written(weights, argv):
     steps = RSS_WEIGHTS.steps(plan(weights)["change"], "eth0")
-    assert [" ".join(words) for words in steps] == ([argv] if argv else [])
+    assert [" ".join(argv_words) for argv_words in steps] == ([argv] if argv else [])
 
 
 def test_a_snapshot_brings_the_table_back():
@@ -54,9 +54,9 @@ def test_a_table_of_another_shape_is_not_kept_and_can_be_changed():
 
 
 def test_a_table_that_has_become_smaller_is_reported():
-    found = plan("12 4", [0, 1], report_fixed=True)
+    planned = plan("12 4", [0, 1], report_fixed=True)
     reason = "12 4 adds up to more than the 2 entries of the table"
-    assert found["fixed"] == {"weights": {"asked": "12 4", "reason": reason}}
+    assert planned["fixed"] == {"weights": {"asked": "12 4", "reason": reason}}
     with pytest.raises(InputError, match="adds up to more than the 2 entries"):
         plan("12 4", [0, 1])
 

@@ -48,7 +48,7 @@ def test_wanted(cpus, expected):
 
 
 @pytest.mark.parametrize(
-    "cpus, said",
+    "cpus, message",
     [
         ("x", "not a mask"),
         ("", "not a mask"),
@@ -56,8 +56,8 @@ def test_wanted(cpus, expected):
         ("10", "has CPUs that this node lacks"),
     ],
 )
-def test_wrong_masks(cpus, said):
-    with pytest.raises(InputError, match=said):
+def test_wrong_masks(cpus, message):
+    with pytest.raises(InputError, match=message):
         steering.wanted_mask(cpus, "0-1,3\n")
 
 
@@ -79,8 +79,8 @@ def four_cpus(tmp_path, monkeypatch):
     monkeypatch.setattr(steering, "ONLINE", str(online))
 
 
-def plan(asked, report_fixed=False, state=None):
-    return RPS.plan({"rps": asked}, state or STATE, "eth0", report_fixed)
+def plan(settings, report_fixed=False, state=None):
+    return RPS.plan({"rps": settings}, state or STATE, "eth0", report_fixed)
 
 
 def test_queues_and_their_masks_are_read():
@@ -88,7 +88,7 @@ def test_queues_and_their_masks_are_read():
 
 
 @pytest.mark.parametrize(
-    "asked, change",
+    "settings, change",
     [
         ({"cpus": "all"}, {"rx-1": "f"}),
         ({"cpus": "off"}, {"rx-0": "0"}),
@@ -97,14 +97,14 @@ def test_queues_and_their_masks_are_read():
         ({"rx-0": "00000000,0000000f"}, {}),
     ],
 )
-def test_plan_changes_what_differs(asked, change):
-    assert plan(asked)["change"] == change
+def test_plan_changes_what_differs(settings, change):
+    assert plan(settings)["change"] == change
 
 
 def test_a_queue_that_is_gone_is_reported_and_comes_back_later():
-    found = plan({"rx-0": "3", "rx-7": "3"}, report_fixed=True)
-    assert found["change"] == {"rx-0": "3"}
-    assert found["fixed"] == {"rx-7": {"asked": "3", "reason": "there is no such queue"}}
+    planned = plan({"rx-0": "3", "rx-7": "3"}, report_fixed=True)
+    assert planned["change"] == {"rx-0": "3"}
+    assert planned["fixed"] == {"rx-7": {"asked": "3", "reason": "there is no such queue"}}
     with pytest.raises(InputError, match="rx-7.*no such queue"):
         plan({"rx-7": "3"})
 
@@ -118,16 +118,16 @@ def test_a_device_without_queues_is_unsupported():
 
 
 @pytest.mark.parametrize(
-    "asked, said",
+    "settings, message",
     [
         ({"queues": "all"}, "'queues' is not a setting of rps.*cpus"),
         ({"rx-0": "x"}, "rx-0: not a mask of CPUs"),
         ({"cpus": "10"}, "has CPUs that this node lacks"),
     ],
 )
-def test_wrong_settings(asked, said):
-    with pytest.raises(InputError, match=said):
-        plan(asked)
+def test_wrong_settings(settings, message):
+    with pytest.raises(InputError, match=message):
+        plan(settings)
 
 
 def test_what_is_not_as_asked_is_said_once_for_all_queues():

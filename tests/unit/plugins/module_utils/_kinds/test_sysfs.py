@@ -26,10 +26,10 @@ FILES = {
 }
 
 
-def plan(group, asked, report_fixed=False, files=None):
+def plan(group, settings, report_fixed=False, files=None):
     kind = DEVICE_KINDS[group]
     state = kind.state(FILES if files is None else files, None)
-    return kind.plan({group: asked}, state, "eth0", report_fixed)
+    return kind.plan({group: settings}, state, "eth0", report_fixed)
 
 
 def test_one_command_lists_the_files_of_all_kinds(tmp_path, monkeypatch):
@@ -51,7 +51,7 @@ def test_any_text_is_a_listing(text):
 
 
 @pytest.mark.parametrize(
-    "group, asked, writes",
+    "group, settings, writes",
     [
         ("threaded", {"napi": True}, [("threaded", "1")]),
         ("threaded", {"napi": "off"}, []),
@@ -62,15 +62,15 @@ def test_any_text_is_a_listing(text):
         ("rfs", {"rx-1": 0}, [("queues/rx-1/rps_flow_cnt", "0")]),
     ],
 )
-def test_what_is_written(group, asked, writes):
-    change = plan(group, asked)["change"]
+def test_what_is_written(group, settings, writes):
+    change = plan(group, settings)["change"]
     assert DEVICE_KINDS[group].writes(change, "eth0") == [
         (f"/sys/class/net/eth0/{path}", text) for path, text in writes
     ]
 
 
 @pytest.mark.parametrize(
-    "group, asked, said",
+    "group, settings, message",
     [
         ("threaded", {"napi": "maybe"}, "threaded napi"),
         ("threaded", {"threads": True}, "'threads' is not a setting of threaded"),
@@ -80,9 +80,9 @@ def test_what_is_written(group, asked, writes):
         ("rfs", {"flows": 1000}, "not a power of two"),
     ],
 )
-def test_wrong_values(group, asked, said):
-    with pytest.raises(InputError, match=said):
-        plan(group, asked)
+def test_wrong_values(group, settings, message):
+    with pytest.raises(InputError, match=message):
+        plan(group, settings)
 
 
 @pytest.mark.parametrize("group", ["threaded", "gro_flush_timeout", "napi_defer_hard_irqs", "rfs"])

@@ -71,14 +71,14 @@ class Host:
         self.count += 1
         return self.count
 
-    def veth(self, one, mtu, other, space, mac=None):
+    def veth(self, name, mtu, other, space, mac=None):
         first = self.new_index()
         second = self.new_index()
-        assert one not in self.spaces[HOST]
+        assert name not in self.spaces[HOST]
         assert other not in self.spaces[space]
         away = space is not HOST
-        self.spaces[HOST][one] = self.link(
-            one,
+        self.spaces[HOST][name] = self.link(
+            name,
             first,
             mtu=mtu,
             kind="veth",
@@ -91,7 +91,7 @@ class Host:
             second,
             mtu=mtu,
             kind="veth",
-            peer=None if away else one,
+            peer=None if away else name,
             peer_index=first if away else None,
             mac=mac or "kernel's",
         )
@@ -106,44 +106,50 @@ class Host:
                     del links[other["name"]]
 
     def line(self, space, line):
-        words = line.split()
-        if words[:2] == ["netns", "add"]:
-            assert words[2] not in self.spaces
-            self.spaces[words[2]] = {"lo": self.link("lo", 1)}
-        elif words[:2] == ["netns", "del"]:
-            for name in list(self.spaces[words[2]]):
-                self.delete(words[2], name)
-            del self.spaces[words[2]]
-        elif words[:2] == ["link", "add"]:
-            more = dict(zip(words[6::2], words[7::2]))
+        line_words = line.split()
+        if line_words[:2] == ["netns", "add"]:
+            assert line_words[2] not in self.spaces
+            self.spaces[line_words[2]] = {"lo": self.link("lo", 1)}
+        elif line_words[:2] == ["netns", "del"]:
+            for name in list(self.spaces[line_words[2]]):
+                self.delete(line_words[2], name)
+            del self.spaces[line_words[2]]
+        elif line_words[:2] == ["link", "add"]:
+            more = dict(zip(line_words[6::2], line_words[7::2]))
             self.veth(
-                words[3],
-                int(words[5]),
-                more["name"] if "name" in more else words[words.index("peer") + 2],
-                words[words.index("netns") + 1] if "netns" in words else HOST,
-                words[words.index("address") + 1] if "address" in words else None,
+                line_words[3],
+                int(line_words[5]),
+                more["name"] if "name" in more else line_words[line_words.index("peer") + 2],
+                line_words[line_words.index("netns") + 1] if "netns" in line_words else HOST,
+                line_words[line_words.index("address") + 1] if "address" in line_words else None,
             )
-        elif words[:2] == ["link", "del"]:
-            self.delete(space, words[3])
-        elif words[:2] == ["link", "set"]:
-            self.set(self.spaces[space][words[3]], words[4:])
-        elif words[0] == "neigh":
-            self.neighbor(self.spaces[space][words[words.index("dev") + 1]], words)
+        elif line_words[:2] == ["link", "del"]:
+            self.delete(space, line_words[3])
+        elif line_words[:2] == ["link", "set"]:
+            self.set(self.spaces[space][line_words[3]], line_words[4:])
+        elif line_words[0] == "neigh":
+            self.neighbor(self.spaces[space][line_words[line_words.index("dev") + 1]], line_words)
         else:
-            assert words[0] == "address"
-            self.address(self.spaces[space][words[4]], words)
+            assert line_words[0] == "address"
+            self.address(self.spaces[space][line_words[4]], line_words)
 
     @staticmethod
-    def neighbor(link, words):
-        if words[1] == "del":
-            del link["neighbors"][words[2]]
+    def neighbor(link, words_of_line):
+        if words_of_line[1] == "del":
+            del link["neighbors"][words_of_line[2]]
         else:
-            assert (words[1], words[3], words[-2:]) == ("replace", "lladdr", ["nud", "permanent"])
-            link["neighbors"][words[2]] = words[4]
+            assert (words_of_line[1], words_of_line[3], words_of_line[-2:]) == (
+                "replace",
+                "lladdr",
+                ["nud", "permanent"],
+            )
+            link["neighbors"][words_of_line[2]] = words_of_line[4]
 
     @staticmethod
-    def address(link, words):
-        (link["global"].append if words[1] == "add" else link["global"].remove)(words[2])
+    def address(link, words_of_line):
+        (link["global"].append if words_of_line[1] == "add" else link["global"].remove)(
+            words_of_line[2]
+        )
         link["global"].sort(key=lambda text: ":" in text)  # as ip prints them
         if all(
             ":" in text for text in link["global"]
@@ -153,22 +159,22 @@ class Host:
             )
 
     @staticmethod
-    def set(link, words):
-        while words:
-            if words[0] == "up":
+    def set(link, words_of_line):
+        while words_of_line:
+            if words_of_line[0] == "up":
                 link["up"] = True
-                words = words[1:]
+                words_of_line = words_of_line[1:]
             else:
-                if words[0] == "address":
+                if words_of_line[0] == "address":
                     link["neighbors"] = {}
-                link["mac" if words[0] == "address" else words[0]] = (
-                    int(words[1]) if words[0] == "mtu" else words[1]
+                link["mac" if words_of_line[0] == "address" else words_of_line[0]] = (
+                    int(words_of_line[1]) if words_of_line[0] == "mtu" else words_of_line[1]
                 )
-                words = words[2:]
+                words_of_line = words_of_line[2:]
 
-    def vsctl(self, words):
-        self.waited.append("--no-wait" not in words)
-        for command in " ".join(words[2:]).replace("--no-wait ", "").split(" -- "):
+    def vsctl(self, words_of_line):
+        self.waited.append("--no-wait" not in words_of_line)
+        for command in " ".join(words_of_line[2:]).replace("--no-wait ", "").split(" -- "):
             verb, *rest = command.split()
             if verb == "add-port":
                 assert rest[1] not in self.ports

@@ -44,7 +44,7 @@ def test_what_follows_from_the_name():
 
 
 def test_neighbours_of_both_families():
-    wanted = wanted_tenants(
+    tenants_asked = wanted_tenants(
         [
             tenant(
                 "a",
@@ -58,7 +58,7 @@ def test_neighbours_of_both_families():
         ],
         8950,
     )
-    assert wanted["a"]["neighbors"] == {
+    assert tenants_asked["a"]["neighbors"] == {
         "192.168.10.2": "02:00:c0:a8:0a:02",
         "fd00::2": "02:00:c0:a8:0a:02",
     }
@@ -71,7 +71,7 @@ def test_the_host_veth_has_no_namespace():
 
 
 def test_several_addresses_of_one_network_and_of_both_families():
-    wanted = wanted_tenants(
+    tenants_asked = wanted_tenants(
         [
             tenant("a", "192.168.10.1/24", "fd00::1/64"),
             tenant("b", "192.168.10.2/24", "fd00::2/64"),
@@ -80,11 +80,11 @@ def test_several_addresses_of_one_network_and_of_both_families():
         ],
         8950,
     )
-    assert wanted["a"]["addresses"] == ["192.168.10.1/24", "fd00::1/64"]
+    assert tenants_asked["a"]["addresses"] == ["192.168.10.1/24", "fd00::1/64"]
 
 
 @pytest.mark.parametrize(
-    ("neighbors", "words"),
+    ("neighbors", "message"),
     [
         ([neighbor("192.168.10.2/24")], "not an IP address"),
         ([neighbor("x")], "^neighbor of a 'x': not an IP address"),
@@ -106,8 +106,8 @@ def test_several_addresses_of_one_network_and_of_both_families():
         ([neighbor("192.168.10.2", "")], "not a unicast MAC"),
     ],
 )
-def test_bad_neighbours(neighbors, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_neighbours(neighbors, message):
+    with pytest.raises(InputError, match=message):
         wanted_tenants([tenant("a", "192.168.10.1/24", "fd00::1/64", neighbors=neighbors)], 8950)
 
 
@@ -122,7 +122,7 @@ def test_multicast_is_no_neighbour():
 
 
 @pytest.mark.parametrize(
-    ("tenants", "words"),
+    ("tenants", "message"),
     [
         ([tenant("-x")], "not a usable name"),
         ([tenant("a/b")], "not a usable name"),
@@ -147,8 +147,8 @@ def test_multicast_is_no_neighbour():
         ([tenant("a", "fd00::1/64", mtu=1279)], "Use 1280 to 8950"),
     ],
 )
-def test_bad_input(tenants, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input(tenants, message):
+    with pytest.raises(InputError, match=message):
         wanted_tenants(tenants, 8950, (8950, "underlay0 carries 9000 bytes."))
 
 

@@ -51,47 +51,51 @@ def tenants(count=2, host=True, mtu=8950):
     return wanted_tenants(plan + ([veth] if host else []), mtu)
 
 
-def present(host, wanted, purge=False):
-    seen = host.seen()
-    gone = [name for name in present_names(seen, "br-int") if name not in wanted] if purge else []
-    steps = plan_present(seen, "br-int", wanted, gone)
+def present(host, tenants_asked, purge=False):
+    state_of_host = host.seen()
+    gone = (
+        [name for name in present_names(state_of_host, "br-int") if name not in tenants_asked]
+        if purge
+        else []
+    )
+    steps = plan_present(state_of_host, "br-int", tenants_asked, gone)
     host.run(steps)
     return steps
 
 
-def ready(*words, **options):
+def ready(*tenant_names, **options):
     host = Host()
-    present(host, tenants(*words, **options))
+    present(host, tenants(*tenant_names, **options))
     return host
 
 
 def test_from_nothing():
-    wanted = tenants(100)
+    tenants_asked = tenants(100)
     host = Host()
-    steps = present(host, wanted)
+    steps = present(host, tenants_asked)
     assert [step.argv[0] for step in steps] == ["ip"] * 103 + ["ovs-vsctl"]
     assert len({step.netns for step in steps}) == 101
-    ports = [tenant["port"] for tenant in wanted.values()]
+    ports = [tenant["port"] for tenant in tenants_asked.values()]
     assert steps[-2].stdin.splitlines() == [f"link set dev {port} up" for port in ports]
-    seen = host.seen()
-    for tenant in wanted.values():
-        assert summary(seen, tenant) == predicted(tenant, "br-int", None), tenant["name"]
+    state_of_host = host.seen()
+    for tenant in tenants_asked.values():
+        assert summary(state_of_host, tenant) == predicted(tenant, "br-int", None), tenant["name"]
         assert host.spaces[tenant["netns"]]["lo"]["up"] or not tenant["netns"]
 
 
 def test_no_end_of_a_tenant_makes_itself_a_link_local_address():
     host = ready()
-    made = [
+    made_lines = [
         link for links in host.spaces.values() for link in links.values() if link["kind"] == "veth"
     ]
-    assert [link["addrgenmode"] for link in made] == ["none"] * 6
+    assert [link["addrgenmode"] for link in made_lines] == ["none"] * 6
 
 
 def test_a_kernel_without_ipv6_is_not_asked_for_it():
-    seen = dict(Host().seen(), ipv6=False)
+    state_of_host = dict(Host().seen(), ipv6=False)
     assert not [
         step
-        for step in plan_present(seen, "br-int", tenants())
+        for step in plan_present(state_of_host, "br-int", tenants())
         if "addrgenmode" in (step.stdin or "")
     ]
 
@@ -150,10 +154,10 @@ def test_a_tenant_becomes_a_host_veth_and_back():
     outside = wanted_tenants(
         [{"name": "a", "addresses": ["10.0.0.1/24"], "namespace": False}], 1500
     )
-    for wanted in (inside, outside, inside):
-        present(host, wanted)
-        assert present(host, wanted) == []
-        assert ("a" in host.spaces) == (wanted is inside)
+    for tenant_set in (inside, outside, inside):
+        present(host, tenant_set)
+        assert present(host, tenant_set) == []
+        assert ("a" in host.spaces) == (tenant_set is inside)
 
 
 def test_open_vswitch_lets_go_of_a_device_before_it_is_made_anew():
@@ -244,18 +248,18 @@ DAMAGE = {
 @given(st.lists(st.sampled_from(sorted(DAMAGE)), max_size=4))
 def test_it_converges_from_any_damage(names):
     host = ready(2)
-    wanted = tenants(2)
+    tenants_asked = tenants(2)
     for name in names:
         try:
             DAMAGE[name](host)
         except KeyError:
             continue  # gone by an earlier damage
-    present(host, wanted)
-    seen = host.seen()
-    assert [summary(seen, tenant) for tenant in wanted.values()] == [
-        predicted(tenant, "br-int", None) for tenant in wanted.values()
+    present(host, tenants_asked)
+    state_of_host = host.seen()
+    assert [summary(state_of_host, tenant) for tenant in tenants_asked.values()] == [
+        predicted(tenant, "br-int", None) for tenant in tenants_asked.values()
     ]
-    assert present(host, wanted) == []
+    assert present(host, tenants_asked) == []
 
 
 @settings(max_examples=100)
@@ -273,11 +277,11 @@ def test_all_is_removed_whatever_is_left(names):
 
 
 def test_before_shows_tenants_that_go():
-    seen = ready(1).seen()
-    there = present_tenants(seen, ["tenant1", "host", "tenant9"])
-    assert summary(seen, there["tenant1"])["addresses"] == ["192.168.10.1/24"]
-    assert summary(seen, there["host"])["netns"] is None
-    assert summary(seen, there["tenant9"]) is None
+    state_of_host = ready(1).seen()
+    there = present_tenants(state_of_host, ["tenant1", "host", "tenant9"])
+    assert summary(state_of_host, there["tenant1"])["addresses"] == ["192.168.10.1/24"]
+    assert summary(state_of_host, there["host"])["netns"] is None
+    assert summary(state_of_host, there["tenant9"]) is None
 
 
 BRIDGED = [{"name": "b", "addresses": ["192.168.10.1/24"], "linux_bridge": True, "tag": 20}]
@@ -285,8 +289,8 @@ BRIDGED = [{"name": "b", "addresses": ["192.168.10.1/24"], "linux_bridge": True,
 
 def test_a_linux_bridge_is_made_once_and_goes_with_its_tenant():
     host = Host()
-    wanted = wanted_tenants(BRIDGED, 8950)
-    steps = plan_present(host.seen(), "br-int", wanted)
+    tenants_asked = wanted_tenants(BRIDGED, 8950)
+    steps = plan_present(host.seen(), "br-int", tenants_asked)
     lines = [line for step in steps for line in (step.stdin or "").splitlines()]
     assert "link add name b-br mtu 8950 type bridge stp_state 0 mcast_snooping 0" in lines
     assert "link add name b-veth2 mtu 8950 type veth peer name b-veth3 mtu 8950" in lines

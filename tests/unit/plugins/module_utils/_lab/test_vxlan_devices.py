@@ -62,13 +62,13 @@ def ovs(owner="tunnel", kind=""):
     return dict(EMPTY, running=True, vswitchd=True, ports={"vxlan0": port})
 
 
-def lines(seen, fdb=None, state=None, **options):
+def lines(links_of_host, fdb=None, state=None, **options):
     """What is run: lines of ip and bridge, and the words of ovs-vsctl's one command."""
-    wanted = vxlan_devices.wanted_device(dict(OPTIONS, **options), seen)
-    found = []
-    for step in vxlan_devices.plan_present(seen, fdb or FDB, state or EMPTY, wanted):
-        found += step.stdin.splitlines() if step.stdin else [" ".join(step.argv[2:])]
-    return found
+    device = vxlan_devices.wanted_device(dict(OPTIONS, **options), links_of_host)
+    command_lines = []
+    for step in vxlan_devices.plan_present(links_of_host, fdb or FDB, state or EMPTY, device):
+        command_lines += step.stdin.splitlines() if step.stdin else [" ".join(step.argv[2:])]
+    return command_lines
 
 
 def test_a_new_device():
@@ -113,16 +113,16 @@ def test_a_port_that_open_vswitch_makes_itself_is_no_hindrance():
 
 
 def test_over_ipv6():
-    wanted = {"local": "fd00::1", "remotes": ["fd00::2"]}
-    assert lines(links(), **wanted)[0] == (
+    device_options = {"local": "fd00::1", "remotes": ["fd00::2"]}
+    assert lines(links(), **device_options)[0] == (
         "link add name vxlan0 mtu 8930 type vxlan id 10 dstport 4789 local fd00::1 "
         "udp6zerocsumtx udp6zerocsumrx"
     )
     there = vxlan(local6="fd00::1", local=None, mtu=8930, udp_zero_csum6_tx=True)
     there["data"].pop("local")
-    assert lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], **wanted) == []
+    assert lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], **device_options) == []
     assert (
-        lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], csum=True, **wanted)[0]
+        lines(links(there), [(vxlan_devices.EVERY, "fd00::2")], csum=True, **device_options)[0]
         == "link del dev vxlan0"
     )
 
@@ -136,7 +136,7 @@ def test_removal_takes_only_what_is_ours():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"id": 1 << 24}, "not between"),
         ({"dstport": 0}, "not between"),
@@ -152,13 +152,13 @@ def test_removal_takes_only_what_is_ours():
         ({"mtu": 67}, "67 does not fit"),
     ],
 )
-def test_bad_input(options, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input(options, message):
+    with pytest.raises(InputError, match=message):
         lines(links(), **options)
 
 
 @pytest.mark.parametrize(
-    ("seen", "state", "words"),
+    ("links_of_host", "state", "message"),
     [
         (links(vxlan(alias="theirs")), EMPTY, "not ours"),
         (links(link("vxlan0", kind="dummy", alias=vxlan_devices.OURS)), EMPTY, "not ours"),
@@ -166,19 +166,19 @@ def test_bad_input(options, words):
         (links(vxlan(id=11)), ovs(owner=None), "port on bridge br-int is not ours"),
     ],
 )
-def test_what_is_not_ours_is_refused(seen, state, words):
-    with pytest.raises(InputError, match=words):
-        lines(seen, state=state)
+def test_what_is_not_ours_is_refused(links_of_host, state, message):
+    with pytest.raises(InputError, match=message):
+        lines(links_of_host, state=state)
 
 
 def test_all_of_ours_are_removed_but_some():
-    seen = links(
+    links_of_host = links(
         vxlan(),
         dict(vxlan(), name="vxlan1"),
         dict(vxlan(alias=None), name="theirs"),
         link("other", alias=vxlan_devices.OURS),
     )
-    names, steps = vxlan_devices.plan_purge(seen, EMPTY, ["vxlan0"])
+    names, steps = vxlan_devices.plan_purge(links_of_host, EMPTY, ["vxlan0"])
     assert names == ["vxlan1"] and [step.stdin for step in steps] == ["link del dev vxlan1\n"]
-    assert vxlan_devices.plan_purge(seen, EMPTY, [])[0] == ["vxlan0", "vxlan1"]
-    assert vxlan_devices.plan_purge(seen, EMPTY, ["vxlan0", "vxlan1"]) == ([], [])
+    assert vxlan_devices.plan_purge(links_of_host, EMPTY, [])[0] == ["vxlan0", "vxlan1"]
+    assert vxlan_devices.plan_purge(links_of_host, EMPTY, ["vxlan0", "vxlan1"]) == ([], [])

@@ -50,14 +50,14 @@ def state(csum=False, there=True, port=True):
 def restoring(*now, port=True):
     """Return what is run, with a snapshot of a device without outer checksum, to and from its file."""
     kept = json.loads(json.dumps(vxlan_devices.saved(*state(port=port))))
-    found = vxlan_devices.steps(kept, *now)
-    return [" ".join(step.argv) + "\n" + (step.stdin or "") for step in found]
+    restoring_steps = vxlan_devices.steps(kept, *now)
+    return [" ".join(step.argv) + "\n" + (step.stdin or "") for step in restoring_steps]
 
 
 def test_a_device_is_made_anew_and_is_in_its_bridge_again():
-    released, made, remotes, port = restoring(*state(csum=True))
+    released, created, remotes, port = restoring(*state(csum=True))
     assert "del-port br-int vxlan0" in released
-    assert made.splitlines()[1:] == [
+    assert created.splitlines()[1:] == [
         "link del dev vxlan0",
         "link add name vxlan0 mtu 8900 type vxlan id 10 dstport 4789 local 198.18.0.1 noudpcsum",
         "link set dev vxlan0 alias offload.lab:tunnel up",

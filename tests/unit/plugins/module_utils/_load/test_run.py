@@ -32,8 +32,8 @@ def cell(monkeypatch):
     stream's number.
     """
 
-    def run(script, watch=None, longest=20, **given):
-        load = workload.checked(dict({"test": "TCP_STREAM", "duration": 1}, **given))
+    def run(script, watch=None, longest=20, **options):
+        load = workload.checked(dict({"test": "TCP_STREAM", "duration": 1}, **options))
         numbers = iter(range(1000))
         monkeypatch.setattr(
             command,
@@ -90,7 +90,7 @@ def test_the_failed_of_several_streams_are_counted(cell):
 
 
 class SetClock:
-    """The module's clocks; the wall clock is set back by an hour after so many looks at it."""
+    """The module's clocks; the wall clock is set back by an hour after ``looks`` readings."""
 
     def __init__(self, looks):
         self.looks = looks
@@ -187,7 +187,7 @@ class Recorder(netperf_run.Watch):
 
 
 @pytest.mark.parametrize(
-    "seconds, given",
+    "seconds, options",
     [
         (0.0, {}),  # ends before anything is due
         (0.5, {}),
@@ -196,14 +196,14 @@ class Recorder(netperf_run.Watch):
         (0.5, {"streams": 3}),
     ],
 )
-def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, given):
+def test_a_watch_is_told_once_of_begin_and_end(cell, seconds, options):
     watch = Recorder()
-    row = cell(f"import time; time.sleep({seconds})", watch, **given)
+    row = cell(f"import time; time.sleep({seconds})", watch, **options)
     assert row["watched"] == ["opened", "first_ended"]
     window = watch.calls[1][1] - watch.calls[0][1]
-    limit = 1.0 if not given.get("confidence") else 2.0
+    limit = 1.0 if not options.get("confidence") else 2.0
     assert window <= max(limit, seconds + 5) and (seconds < 2 or window > 0.5)
-    if seconds == 2.0 and not given:
+    if seconds == 2.0 and not options:
         assert watch.calls[1][1] < row["streams"][0]["finished"] - 0.3
 
 
@@ -275,11 +275,11 @@ def test_preflight_names_the_netserver_that_does_not_answer(monkeypatch):
         listening.bind(("127.0.0.1", 0))
         listening.listen(1)
         deaf.bind(("127.0.0.1", 0))
-        here = dict(END, port=listening.getsockname()[1], local="127.0.0.1")
-        netperf_run.preflight(engine_named("netperf"), [here])
+        endpoint = dict(END, port=listening.getsockname()[1], local="127.0.0.1")
+        netperf_run.preflight(engine_named("netperf"), [endpoint])
         with pytest.raises(InputError, match="netserver: TCP does not pass to 127.0.0.1 port"):
             netperf_run.preflight(
-                engine_named("netperf"), [here, dict(END, port=deaf.getsockname()[1])]
+                engine_named("netperf"), [endpoint, dict(END, port=deaf.getsockname()[1])]
             )
 
 

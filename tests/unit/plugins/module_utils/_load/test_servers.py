@@ -68,18 +68,18 @@ def test_its_command_line_has_its_address_and_no_secret():
 
 @needs_netserver
 def test_started_known_and_stopped(state_dir):
-    wanted = [server() for _number in range(3)]
-    servers.start_all(wanted, ACCESS)
-    assert all(listening(one) for one in wanted)
+    servers_asked = [server() for _number in range(3)]
+    servers.start_all(servers_asked, ACCESS)
+    assert all(listening(entry) for entry in servers_asked)
     before = servers.known()
     assert sorted(state["server"]["port"] for state in before.values()) == sorted(
-        one["port"] for one in wanted
+        entry["port"] for entry in servers_asked
     )
-    assert servers.plan(before, wanted, "present", False, ACCESS) == ([], [])
-    stop, start = servers.plan(before, wanted[:1], "present", True, ACCESS)
+    assert servers.plan(before, servers_asked, "present", False, ACCESS) == ([], [])
+    stop, start = servers.plan(before, servers_asked[:1], "present", True, ACCESS)
     assert len(stop) == 2 and start == []
     servers.stop_all(list(before))
-    assert not any(listening(one) for one in wanted)
+    assert not any(listening(entry) for entry in servers_asked)
     assert not state_dir.exists()
 
 
@@ -87,9 +87,11 @@ def test_started_known_and_stopped(state_dir):
 def test_what_it_serves_ends_with_it():
     """A running test is served by a child, which would keep the port's address busy."""
     where = server()
-    place = (where["address"], where["port"])
+    listening_at = (where["address"], where["port"])
     servers.start_all([where], ACCESS)
-    with socket.create_connection(place) as admitted, socket.create_connection(place) as control:
+    with socket.create_connection(listening_at) as admitted, socket.create_connection(
+        listening_at
+    ) as control:
         admitted.sendall(f"{ACCESS.token}\n".encode())
         assert admitted.recv(4096).startswith(b"open")
         control.sendall(b"\0")
@@ -209,49 +211,49 @@ def test_one_that_ends_at_once_is_said_and_nothing_is_left(monkeypatch, state_di
     assert not state_dir.exists()
 
 
-def plan_names(before, wanted, state="present", purge=False):
-    stop, start = servers.plan(before, wanted, state, purge, ACCESS)
+def plan_names(before, servers_asked, state="present", purge=False):
+    stop, start = servers.plan(before, servers_asked, state, purge, ACCESS)
     return [os.path.basename(path) for path in stop], start
 
 
 def test_plan(state_dir, monkeypatch):
     monkeypatch.setattr(netns, "inode", lambda _path: 7)
-    one = server(port=1)
+    first = server(port=1)
     two = server(port=2, netns="t1")
     path = str(state_dir / "netserver-@127.0.0.1-1.json")
-    running = {path: {"inode": 7, "server": one, **ACCESS._asdict()}}
-    assert plan_names({}, [one, two]) == ([], [one, two])
-    assert plan_names(running, [one, two]) == ([], [two])
+    running = {path: {"inode": 7, "server": first, **ACCESS._asdict()}}
+    assert plan_names({}, [first, two]) == ([], [first, two])
+    assert plan_names(running, [first, two]) == ([], [two])
     elsewhere = {path: {**running[path], "inode": 6}}
-    assert plan_names(elsewhere, [one]) == (
+    assert plan_names(elsewhere, [first]) == (
         ["netserver-@127.0.0.1-1.json"],
-        [one],
+        [first],
     )
     assert plan_names(running, [two]) == ([], [two])
     assert plan_names(running, [two], purge=True) == (["netserver-@127.0.0.1-1.json"], [two])
     assert plan_names(running, [], "absent") == (["netserver-@127.0.0.1-1.json"], [])
     assert plan_names(running, [two], "absent") == ([], [])
-    assert plan_names(running, [one], "absent") == (["netserver-@127.0.0.1-1.json"], [])
+    assert plan_names(running, [first], "absent") == (["netserver-@127.0.0.1-1.json"], [])
 
 
 def test_a_server_that_would_refuse_a_peer_is_started_again(state_dir, monkeypatch):
     monkeypatch.setattr(netns, "inode", lambda _path: 7)
-    one = server(port=1)
+    first = server(port=1)
     path = str(state_dir / "netserver-@127.0.0.1-1.json")
-    running = {path: {"inode": 7, "server": one, **ACCESS._asdict()}}
+    running = {path: {"inode": 7, "server": first, **ACCESS._asdict()}}
     fewer = servers.Access(ACCESS.token, [])
     more = servers.Access(ACCESS.token, [*ACCESS.peers, "192.0.2.1"])
-    assert servers.plan(running, [one], "present", False, fewer) == ([], [])
-    assert servers.plan(running, [one], "present", False, more) == ([path], [one])
+    assert servers.plan(running, [first], "present", False, fewer) == ([], [])
+    assert servers.plan(running, [first], "present", False, more) == ([path], [first])
     other = servers.Access("f" * 32, ACCESS.peers)
-    assert servers.plan(running, [one], "present", False, other) == ([path], [one])
-    wider = {**one, "count": 2}
+    assert servers.plan(running, [first], "present", False, other) == ([path], [first])
+    wider = {**first, "count": 2}
     assert servers.plan(running, [wider], "present", False, ACCESS) == ([path], [wider])
 
 
 def test_all_servers_of_a_node_have_one_token():
-    known = [None, {}, {"token": "ab"}, {"token": "cd"}]
-    assert servers.token_of(known) == "ab"
+    states = [None, {}, {"token": "ab"}, {"token": "cd"}]
+    assert servers.token_of(states) == "ab"
     assert len({servers.token_of([]), servers.token_of([None])}) == 2
 
 

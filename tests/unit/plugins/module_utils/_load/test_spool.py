@@ -43,9 +43,9 @@ def holder(folder):
     process.communicate()
 
 
-def names(found):
+def names(files):
     return dict(
-        (os.path.basename(path), [row["id"] for row in rows]) for path, rows in found.items()
+        (os.path.basename(path), [row["id"] for row in rows]) for path, rows in files.items()
     )
 
 

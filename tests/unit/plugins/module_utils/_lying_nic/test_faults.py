@@ -30,10 +30,10 @@ def after(text, *raws):
     """Return what arrives of packets, and in how many seconds."""
     fault = faults.parse(text)
     chance = random.Random(1)
-    found = []
+    frames_out = []
     for raw in raws:
-        found += fault.kind(raw, chance) if fault.strikes(raw, chance) else [(0, raw)]
-    return found
+        frames_out += fault.kind(raw, chance) if fault.strikes(raw, chance) else [(0, raw)]
+    return frames_out
 
 
 def content_of(raw):
@@ -52,7 +52,7 @@ def test_a_bit_is_flipped_before_or_behind_the_checksum(raw):
     before = changed("bit_flipped", raw)
     behind = changed("bit_flipped_late", raw)
     for part in (before, behind):
-        differing = [one for one, two in zip(content_of(part), CONTENT) if one != two]
+        differing = [first for first, two in zip(content_of(part), CONTENT) if first != two]
         assert len(differing) == 1
     assert (is_right(before), is_right(behind)) == (True, False)
 
@@ -93,9 +93,9 @@ def test_the_last_segment_has_the_wrong_length():
 
 
 def test_two_datagrams_become_one():
-    (whole,) = after("merged", datagram(b"one"), datagram(b"two"))
-    assert content_of(whole[1]) == b"onetwo"
-    assert is_right(whole[1])
+    (merged,) = after("merged", datagram(b"one"), datagram(b"two"))
+    assert content_of(merged[1]) == b"onetwo"
+    assert is_right(merged[1])
     cut = after("merged", datagram(b"abcdef", kind=packet.UDP, size=2))
     assert [content_of(part) for _delay, part in cut] == [b"abcd", b"ef"]
 

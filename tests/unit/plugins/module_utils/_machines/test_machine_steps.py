@@ -139,7 +139,7 @@ def test_devices_in_other_namespaces_need_no_network_of_their_own():
     others = {
         **EMPTY,
         "fabric": True,
-    }  # of another lab with this name: nothing of it is used or removed
+    }  # of another lab with this name: neither used nor removed
     plan = plan_present("a", FOLDER, in_a_node(1), others)
     assert names(plan) == ["node1"] and not any(
         "fabric" in (step.stdin or "") for step in plan.steps
@@ -168,9 +168,12 @@ def test_what_others_have_is_refused():
 
 def test_the_folder_goes_with_the_last():
     state = running(*wanted(1, 2))
-    one = plan_absent("a", FOLDER, ["node1"], state)
+    planned = plan_absent("a", FOLDER, ["node1"], state)
     both = plan_absent("a", FOLDER, [], state)
-    assert (one.stop, [step.argv[-1] for step in one.steps]) == (["node1"], [f"{FOLDER}/node1"])
+    assert (planned.stop, [step.argv[-1] for step in planned.steps]) == (
+        ["node1"],
+        [f"{FOLDER}/node1"],
+    )
     assert both.stop == ["node1", "node2"] and both.steps[-1].argv == ["rm", "-rf", FOLDER]
     assert "netns del a-fabric\n" in [step.stdin for step in both.steps]
 

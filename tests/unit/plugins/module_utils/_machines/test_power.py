@@ -57,18 +57,18 @@ def test_a_folder_is_ours_by_its_marker_and_a_machine_lives_by_its_process(tmp_p
     daemons.write(
         state_file(str(tmp_path), "node1"), os.getpid(), {"spec": {"name": "node1"}, "accel": "tcg"}
     )
-    seen = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
+    machine = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
     assert (
-        seen["process"]["pid"] == os.getpid()
-        and seen["spec"] == {"name": "node1"}
-        and not seen["disk"]
+        machine["process"]["pid"] == os.getpid()
+        and machine["spec"] == {"name": "node1"}
+        and not machine["disk"]
     )
     state = json.loads((tmp_path / "node1/state.json").read_text())
     (tmp_path / "node1/state.json").write_text(
         json.dumps({**state, "started": 1})
     )  # the pid is somebody else's now
-    seen = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
-    assert seen["process"] is None and seen["accel"] == "tcg"
+    machine = read_state("no-such-lab", str(tmp_path))["machines"]["node1"]
+    assert machine["process"] is None and machine["accel"] == "tcg"
 
 
 def test_what_is_secret_in_a_machine_is_for_root_alone():

@@ -71,15 +71,15 @@ def test_the_host_key_of_machines_is_known_before_the_first_connection(tmp_path)
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "host_key"], check=True
     )
     qemu.write_known_hosts(str(tmp_path))
-    known = tmp_path / "known_hosts"
+    known_hosts = tmp_path / "known_hosts"
     key = (tmp_path / "host_key.pub").read_text().split()[1]
     for port in (22181, 22199):
-        found = subprocess.run(
-            ["ssh-keygen", "-F", f"[127.0.0.1]:{port}", "-f", known],
+        scan = subprocess.run(
+            ["ssh-keygen", "-F", f"[127.0.0.1]:{port}", "-f", known_hosts],
             capture_output=True,
             check=True,
             text=True,
         )
-        assert key in found.stdout
-    other = subprocess.run(["ssh-keygen", "-F", "127.0.0.1", "-f", known], check=False)
+        assert key in scan.stdout
+    other = subprocess.run(["ssh-keygen", "-F", "127.0.0.1", "-f", known_hosts], check=False)
     assert other.returncode == 1

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node between others: what the inventory gives it, and the commands that make it."""
+"""A node between others: its values in the inventory, and the commands that make it."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def test_behind_a_bridge_all_nodes_are_in_one_network():
     ],
 )
 def test_labs_that_can_have_no_forwarder(options, message):
-    asked = {"name": "a", "nodes": 2, "mtu": 1500, "underlay": "198.18.0.0/24", **options}
+    lab_options = {"name": "a", "nodes": 2, "mtu": 1500, "underlay": "198.18.0.0/24", **options}
     with pytest.raises(InputError, match=message):
-        lab_hosts(**asked)
+        lab_hosts(**lab_options)
 
 
 def test_nat_is_routing_and_a_table_of_its_own():
@@ -101,11 +101,11 @@ def test_nat_is_routing_and_a_table_of_its_own():
 
 def test_each_segment_is_a_bridge_whose_ports_cut_what_leaves_them():
     node1, _node2, forwarder = nodes_of("routed")
-    found = underlay_lines([node1, forwarder], {}, {}, port_of)
-    made = [line.split()[3] for line in found.lines if "type bridge" in line]
-    assert made == ["br0", "br1", "br2"]
-    assert found.wires == ["node1", "forwarder", "forwarder-u1"]
-    assert found.last["a-node1"][-1] == "route replace 198.18.1.0/24 via 198.18.0.254"
+    underlay = underlay_lines([node1, forwarder], {}, {}, port_of)
+    bridges = [line.split()[3] for line in underlay.lines if "type bridge" in line]
+    assert bridges == ["br0", "br1", "br2"]
+    assert underlay.wires == ["node1", "forwarder", "forwarder-u1"]
+    assert underlay.last["a-node1"][-1] == "route replace 198.18.1.0/24 via 198.18.0.254"
     [cut, unknown] = cut_steps(["node1"], "a-fabric")
     assert cut.argv == ["ethtool", "-K", "node1", "tso", "off", "tx-udp-segmentation", "off"]
     assert cut.check and not unknown.check  # an older kernel does not know tx-gso-list
@@ -113,9 +113,9 @@ def test_each_segment_is_a_bridge_whose_ports_cut_what_leaves_them():
 
 def test_without_a_forwarder_nothing_is_cut():
     [node] = validate("a", [{"name": "a-node1", "mtu": 1500, "addresses": ["198.18.0.1/24"]}])
-    found = underlay_lines([node], {}, {}, port_of)
-    assert found.wires == [] and layout_of(node) == ""
-    assert not any("br1" in line for line in found.lines)
+    underlay = underlay_lines([node], {}, {}, port_of)
+    assert underlay.wires == [] and layout_of(node) == ""
+    assert not any("br1" in line for line in underlay.lines)
 
 
 def test_a_node_at_another_place_of_the_lab_is_made_again():

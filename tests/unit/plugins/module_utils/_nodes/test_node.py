@@ -22,8 +22,10 @@ def node(name="a-node1", addresses=(), mtu=9000):
 
 
 def test_validate_normalises_addresses():
-    wanted = validate("a", [node(addresses=["198.18.0.1/24", "2001:0db8:0::1/64"])])
-    assert wanted == [dict(node(addresses=["198.18.0.1/24", "2001:db8::1/64"]), more=[], nic="")]
+    nodes_checked = validate("a", [node(addresses=["198.18.0.1/24", "2001:0db8:0::1/64"])])
+    assert nodes_checked == [
+        dict(node(addresses=["198.18.0.1/24", "2001:db8::1/64"]), more=[], nic="")
+    ]
 
 
 def test_a_network_card_in_user_space():

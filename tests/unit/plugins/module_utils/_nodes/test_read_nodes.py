@@ -126,12 +126,12 @@ def test_any_text_gives_mounts_or_our_error(text):
 
 
 def test_a_mountpoint_is_missing_present_or_ours(tmp_path):
-    place = tmp_path / "place"
-    assert read_mountpoint(str(place)) == "missing"
-    place.mkdir()
-    assert read_mountpoint(str(place)) == "present"
-    (place / ".offload-lab-mountpoint").touch()
-    assert read_mountpoint(str(place)) == "ours"
+    mountpoint = tmp_path / "place"
+    assert read_mountpoint(str(mountpoint)) == "missing"
+    mountpoint.mkdir()
+    assert read_mountpoint(str(mountpoint)) == "present"
+    (mountpoint / ".offload-lab-mountpoint").touch()
+    assert read_mountpoint(str(mountpoint)) == "ours"
 
 
 def test_a_machine_without_any_lab(monkeypatch, tmp_path):

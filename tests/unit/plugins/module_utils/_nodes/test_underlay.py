@@ -35,7 +35,7 @@ def ports(**changes):
     return {"br0": UP, "node1": dict(port, **changes)}
 
 
-# From what is there to the lines: (name, ports, links, node, (cuts, ports_cut, lines, last)).
+# From the existing state to the lines: (name, ports, links, node, (cuts, ports_cut, lines, last)).
 CASES = [
     (
         "nothing is there",

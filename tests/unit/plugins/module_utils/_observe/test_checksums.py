@@ -21,12 +21,12 @@ PORT = packet.VXLAN_PORT
 def framed(frame):
     """Return a frame with right checksums, made as the lying NIC makes them."""
     raw = sent(frame)
-    found = packet.layers(raw)
-    return packet.summed(packet.resized(raw, found), found)[packet.FRAME :]
+    layers = packet.layers(raw)
+    return packet.summed(packet.resized(raw, layers), layers)[packet.FRAME :]
 
 
-def put(frame, place, value):
-    return frame[:place] + struct.pack(">H", value) + frame[place + 2 :]
+def put(frame, offset, value):
+    return frame[:offset] + struct.pack(">H", value) + frame[offset + 2 :]
 
 
 def tunnelled(inner):
@@ -43,19 +43,19 @@ def data_of_udp(ip, data):
     return framed(ip(17, udp(data))), 6
 
 
-@pytest.mark.parametrize("made", [data_of_tcp, data_of_udp])
+@pytest.mark.parametrize("make_frame", [data_of_tcp, data_of_udp])
 @pytest.mark.parametrize("ip, head", [(ipv4, 20), (ipv6, 40)])
 @given(data=st.binary(min_size=1, max_size=300))
-def test_right_wrong_and_unfilled_are_told_apart(made, ip, head, data):
-    frame, place = made(ip, data)
+def test_right_wrong_and_unfilled_are_told_apart(make_frame, ip, head, data):
+    frame, offset = make_frame(ip, data)
     padding = bytes(len(data) % 20)
     assert checksums.states(frame + padding, PORT) == ["right"]
     flipped = frame[:-1] + bytes([frame[-1] ^ 4])
     assert checksums.states(flipped, PORT) in (["wrong"], ["unfilled"])
     raw = packet.NO_OFFLOAD + frame
-    found = packet.layers(raw).ip
-    pseudo = packet.ones_sum(packet.pseudo_header(raw, found, len(raw) - found.payload))
-    assert checksums.states(put(frame, 14 + head + place, pseudo), PORT) == ["unfilled"]
+    ip_layer = packet.layers(raw).ip
+    pseudo = packet.ones_sum(packet.pseudo_header(raw, ip_layer, len(raw) - ip_layer.payload))
+    assert checksums.states(put(frame, 14 + head + offset, pseudo), PORT) == ["unfilled"]
 
 
 def test_a_header_of_ip_that_was_changed_is_wrong():

@@ -22,12 +22,14 @@ def test_interrupts_of_a_device_and_of_no_other():
 
 
 def test_a_secret_on_the_command_line_is_not_told():
-    words = conditions.command_line("quiet token=hunter2 mitigations=off isolcpus=1-3 password")
-    assert words == ["token", "mitigations=off", "isolcpus=1-3"]
+    kept_words = conditions.command_line(
+        "quiet token=hunter2 mitigations=off isolcpus=1-3 password"
+    )
+    assert kept_words == ["token", "mitigations=off", "isolcpus=1-3"]
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text, expected",
     [
         ('a="hunter2 b c" nosmt', ["a", "nosmt"]),
         ("root=/dev/vda -- --token hunter2 mitigations=hunter2", ["root"]),
@@ -36,8 +38,8 @@ def test_a_secret_on_the_command_line_is_not_told():
         (None, []),
     ],
 )
-def test_words_alone_and_what_is_for_the_first_process_are_left_out(text, words):
-    assert conditions.command_line(text) == words
+def test_words_alone_and_what_is_for_the_first_process_are_left_out(text, expected):
+    assert conditions.command_line(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,11 @@ def _alive(tmp_path, monkeypatch):
 @pytest.fixture(name="told")
 def _told(monkeypatch):
     """The other end's probe, which answers when it is started, and what it was told."""
-    told = threading.Event()
+    events_told = threading.Event()
     monkeypatch.setattr(
-        observe_probe, "answer", lambda request: told.set() if request["op"] == "give_up" else None
+        observe_probe,
+        "answer",
+        lambda request: events_told.set() if request["op"] == "give_up" else None,
     )
     server = observe_probe.listen("127.0.0.1", 0, "secret")
     ended = threading.Event()
@@ -43,7 +45,7 @@ def _told(monkeypatch):
     thread = threading.Thread(target=serve, daemon=True)
     yield (
         {"address": "127.0.0.1", "port": server.listener.getsockname()[1], "token": "secret"},
-        told,
+        events_told,
         thread,
     )
     ended.set()

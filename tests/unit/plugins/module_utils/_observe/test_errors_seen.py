@@ -28,8 +28,8 @@ Inter-|   Receive                                                |  Transmit
 
 
 def test_counters_of_the_protocols():
-    found = errors_seen.parse_rows(SNMP)
-    assert found == {
+    rows_by_protocol = errors_seen.parse_rows(SNMP)
+    assert rows_by_protocol == {
         "IpInHdrErrors": 1,
         "IpInDiscards": 2,
         "IpOutDiscards": 3,
@@ -71,9 +71,11 @@ def test_no_text_stops_them(text):
 
 
 def test_a_device_that_is_gone_has_no_counters():
-    found = errors_seen.read([{"name": "lo"}, {"name": "no-such"}, {"name": "a", "netns": "none"}])
-    assert "lo rx_errors" in found and "softnet_dropped" in found
-    assert not any("no-such" in name or name.startswith("none/") for name in found)
+    counters = errors_seen.read(
+        [{"name": "lo"}, {"name": "no-such"}, {"name": "a", "netns": "none"}]
+    )
+    assert "lo rx_errors" in counters and "softnet_dropped" in counters
+    assert not any("no-such" in name or name.startswith("none/") for name in counters)
 
 
 def test_alarms_are_picked_from_the_log(tmp_path):
@@ -89,7 +91,7 @@ def test_alarms_are_picked_from_the_log(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "NETDEV WATCHDOG: eth0 (igb): transmit queue 0 timed out 5000 ms",
         "e1000e 0000:00:1f.6 eth0: Detected Hardware Unit Hang:",
@@ -98,8 +100,8 @@ def test_alarms_are_picked_from_the_log(tmp_path):
         "igb 0000:02:00.0 eth0: igb: eth0 NIC Link is Down",
     ],
 )
-def test_what_an_alarm_is(said):
-    assert errors_seen.ALARMS.search(said)
+def test_what_an_alarm_is(message):
+    assert errors_seen.ALARMS.search(message)
     assert not errors_seen.ALARMS.search("eth0: entered promiscuous mode")
 
 

@@ -93,8 +93,10 @@ def test_the_last_sample_counts_where_a_stream_never_moves(looked):
 
 def test_of_devices_that_are_alike_one_must_see_traffic():
     def passed(**sizes):
-        found = {name: {"out": {"bytes": size}, "in": {"bytes": 0}} for name, size in sizes.items()}
-        return evidence._traffic_everywhere(devices, found, False)
+        packets_passed = {
+            name: {"out": {"bytes": size}, "in": {"bytes": 0}} for name, size in sizes.items()
+        }
+        return evidence._traffic_everywhere(devices, packets_passed, False)
 
     devices = [{"name": "a", "alike": True}, {"name": "b", "alike": True}, {"name": "c"}]
     assert passed(a=0, b=500000, c=500000) and passed(a=500000, b=0, c=500000)
@@ -154,14 +156,14 @@ def looked_both_ways(monkeypatch):
 
     def call(samples, ended=()):
         running = []
-        asked = []
+        calls = []
 
         def start(argv, *_args, **_options):
             running.append(argv[argv.index("-t") + 1])
             return Stream("no route\n" if running[-1] in ended else None)
 
         def sample(*_args):
-            asked.append(tuple(running))
+            calls.append(tuple(running))
             running.clear()
             return samples.pop(0)
 
@@ -172,30 +174,30 @@ def looked_both_ways(monkeypatch):
         monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
         return evidence.look(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))[
             "physical"
-        ], asked
+        ], calls
 
     return call
 
 
 def test_both_directions_are_sampled_at_once(looked_both_ways):
-    found, asked = looked_both_ways([seen(500000, 400000)])
-    assert found["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
-    assert found["TCP_MAERTS"] == found["TCP_STREAM"]
-    assert asked == [("TCP_STREAM", "TCP_MAERTS")]
+    looks, calls = looked_both_ways([seen(500000, 400000)])
+    assert looks["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
+    assert looks["TCP_MAERTS"] == looks["TCP_STREAM"]
+    assert calls == [("TCP_STREAM", "TCP_MAERTS")]
 
 
 def test_a_stream_that_ended_is_an_error_of_its_own(looked_both_ways):
-    found, asked = looked_both_ways([seen(500000)], ended=["TCP_MAERTS"])
-    assert found["TCP_STREAM"]["client"] == seen(500000) and found["TCP_MAERTS"] == {
+    looks, calls = looked_both_ways([seen(500000)], ended=["TCP_MAERTS"])
+    assert looks["TCP_STREAM"]["client"] == seen(500000) and looks["TCP_MAERTS"] == {
         "error": "no route"
     }
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_where_one_stream_starves_the_other_each_is_sampled_by_itself(looked_both_ways):
-    found, asked = looked_both_ways([seen(500000, 7000), seen(600000, 4000), seen(3000, 700000)])
-    assert asked == [("TCP_STREAM", "TCP_MAERTS"), ("TCP_STREAM",), ("TCP_MAERTS",)]
-    assert found["TCP_STREAM"]["client"] == found["TCP_MAERTS"]["client"] == seen(600000, 700000)
+    looks, calls = looked_both_ways([seen(500000, 7000), seen(600000, 4000), seen(3000, 700000)])
+    assert calls == [("TCP_STREAM", "TCP_MAERTS"), ("TCP_STREAM",), ("TCP_MAERTS",)]
+    assert looks["TCP_STREAM"]["client"] == looks["TCP_MAERTS"]["client"] == seen(600000, 700000)
 
 
 def test_what_belongs_to_no_direction_is_of_the_stream_that_moved_most():
@@ -220,7 +222,7 @@ def test_what_belongs_to_no_direction_is_of_the_stream_that_moved_most():
     "sent_by, received_by, enough", [("a", "b", True), ("b", "b", True), ("a", None, False)]
 )
 def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, received_by, enough):
-    found = {
+    sampled = {
         name: {
             "out": {"bytes": 500000 * (name == sent_by)},
             "in": {"bytes": 500000 * (name == received_by)},
@@ -228,7 +230,9 @@ def test_of_devices_that_are_alike_any_may_see_the_opposite_stream(sent_by, rece
         for name in ("a", "b")
     }
     assert (
-        evidence._traffic_everywhere([{"name": name, "alike": True} for name in found], found, True)
+        evidence._traffic_everywhere(
+            [{"name": name, "alike": True} for name in sampled], sampled, True
+        )
         is enough
     )
 
@@ -247,8 +251,8 @@ def test_a_forwarder_is_sampled_with_both_ends_and_datagrams_after_streams(monke
     params = {**PARAMS, "paths": [path], "datagrams": datagrams}
     server = Probe([500000, 600000])
     forwarder = Probe([500000, 650000])
-    found = evidence.look(params, server, forwarder)["physical"]["TCP_STREAM"]
-    assert list(found) == ["client", "server", "forwarder"]
-    assert found["forwarder"]["eth0"]["out"]["bytes"] == 500000
-    assert found["forwarder"]["eth0"]["udp_out"]["bytes"] == 650000
+    sampled = evidence.look(params, server, forwarder)["physical"]["TCP_STREAM"]
+    assert list(sampled) == ["client", "server", "forwarder"]
+    assert sampled["forwarder"]["eth0"]["out"]["bytes"] == 500000
+    assert sampled["forwarder"]["eth0"]["udp_out"]["bytes"] == 650000
     assert "netperf" in started[0][0] and '"message_size": 1400' in started[1][-1]

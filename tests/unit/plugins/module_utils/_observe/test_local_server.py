@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server that is gone, refuses or hangs is told from one that answers, on its own node."""
+"""On its own node, a server that is gone, refuses or hangs is distinguished from one that
+answers."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ def cpus(stat):
 def test_snapshot_has_all_cpus_and_names_the_kernel(server):
     probe = ask(server)
     there = probe.ask("snapshot")
-    here = observe_probe.snapshot()
+    snapshot_now = observe_probe.snapshot()
     probe.close()
-    assert there["boot_id"] == here["boot_id"] != ""
-    assert cpus(there["stat"]) == cpus(here["stat"]) != []
+    assert there["boot_id"] == snapshot_now["boot_id"] != ""
+    assert cpus(there["stat"]) == cpus(snapshot_now["stat"]) != []
     assert "NET_RX:" in there["softirqs"].split()
 
 

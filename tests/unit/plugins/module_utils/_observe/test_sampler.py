@@ -54,29 +54,30 @@ def sample(monkeypatch):
         monkeypatch.setattr(sampler, "mtu", lambda _tap, _device: 9000)
         monkeypatch.setattr(sampler.select, "select", lambda taps, *_rest: (taps, [], []))
         monkeypatch.setattr(sampler.time, "monotonic", monotonic)
-        found = sampler.sample([{"name": name} for name in heard], 5, both_ways=both_ways)
+        samples = sampler.sample([{"name": name} for name in heard], 5, both_ways=both_ways)
         return {
-            name: {way: seen[way]["packets"] for way in packets.WAYS}
-            for name, seen in found.items()
+            name: {way: sample_of_device[way]["packets"] for way in packets.WAYS}
+            for name, sample_of_device in samples.items()
         }, now[-1]
 
     return call
 
 
 def test_a_sample_ends_when_it_has_enough_of_both_streams(sample):
-    seen, seconds = sample({"underlay0": [OUT, BACK]})
-    assert seen == {"underlay0": {"out": sampler.ENOUGH, "in": sampler.ENOUGH}} and seconds < 1
+    sampled, seconds = sample({"underlay0": [OUT, BACK]})
+    assert sampled == {"underlay0": {"out": sampler.ENOUGH, "in": sampler.ENOUGH}} and seconds < 1
 
 
 def test_acknowledgements_are_no_stream(sample):
-    seen = sample({"underlay0": [OUT, ACK]})[0]
-    assert seen["underlay0"]["out"] + seen["underlay0"]["in"] == sampler.LIMIT
+    sampled = sample({"underlay0": [OUT, ACK]})[0]
+    assert sampled["underlay0"]["out"] + sampled["underlay0"]["in"] == sampler.LIMIT
 
 
 def test_of_one_stream_acknowledgements_are_not_waited_for(sample):
-    seen, seconds = sample({"underlay0": [*[OUT] * 49, ACK]}, both_ways=False)
+    sampled, seconds = sample({"underlay0": [*[OUT] * 49, ACK]}, both_ways=False)
     assert (
-        seconds < 1 and sampler.ENOUGH <= seen["underlay0"]["out"] < sampler.ENOUGH + sampler.BATCH
+        seconds < 1
+        and sampler.ENOUGH <= sampled["underlay0"]["out"] < sampler.ENOUGH + sampler.BATCH
     )
 
 
@@ -90,23 +91,23 @@ def test_small_packets_are_not_enough(sample):
 
 
 def test_a_device_that_sees_nothing_is_sampled_for_all_the_time(sample):
-    seen, seconds = sample({"underlay0": [OUT, BACK], "tenant1-veth0": []})
-    assert seconds >= 5 and seen["tenant1-veth0"] == {"out": 0, "in": 0}
-    assert seen["underlay0"] == {
+    sampled, seconds = sample({"underlay0": [OUT, BACK], "tenant1-veth0": []})
+    assert seconds >= 5 and sampled["tenant1-veth0"] == {"out": 0, "in": 0}
+    assert sampled["underlay0"] == {
         "out": sampler.ENOUGH,
         "in": sampler.ENOUGH,
     }  # and is not read meanwhile
 
 
 def test_no_device_is_read_at_the_cost_of_another(sample):
-    seen = sample({"underlay0": [OUT, BACK], "tenant1-veth0": [OUT, BACK]})[0]
-    assert seen["underlay0"] == seen["tenant1-veth0"]
+    sampled = sample({"underlay0": [OUT, BACK], "tenant1-veth0": [OUT, BACK]})[0]
+    assert sampled["underlay0"] == sampled["tenant1-veth0"]
 
 
 def test_a_fast_device_is_read_up_to_its_limit(sample, monkeypatch):
     monkeypatch.setattr(sampler, "LIMIT", 130)
-    seen, seconds = sample({"underlay0": [OUT]})
-    assert seen["underlay0"]["out"] == 130 and seconds < 1
+    sampled, seconds = sample({"underlay0": [OUT]})
+    assert sampled["underlay0"]["out"] == 130 and seconds < 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_fast_device_is_read_up_to_its_limit(sample, monkeypatch):
     [
         (BACK, DATA + 14, True),
         (OUT, DATA + 14, False),
-        (BACK, DATA + 13, False),  # a part of it is missing
+        (BACK, DATA + 13, False),  # a part is missing
         (BACK._replace(not_ready=True), DATA + 14, False),  # nobody has made its checksum yet
     ],
 )

@@ -68,8 +68,8 @@ def test_the_packet_sockets_of_devices_are_found_and_each_is_closed_before_the_n
             6: (socket.AF_PACKET, ("tenant1",) + DEVICE[1:]),
         }
     )
-    seen = [(name, opened.family, len(closed)) for name, opened in buffers.sockets_of(1)]
-    assert seen == [("vxlan0", socket.AF_PACKET, 1), ("tenant1", socket.AF_PACKET, 3)]
+    open_sockets = [(name, opened.family, len(closed)) for name, opened in buffers.sockets_of(1)]
+    assert open_sockets == [("vxlan0", socket.AF_PACKET, 1), ("tenant1", socket.AF_PACKET, 3)]
     assert len(closed) == 4
 
 
@@ -115,8 +115,8 @@ def test_a_process_that_is_gone_is_told():
 
 def test_descriptors_are_those_that_are_sockets():
     with socket.socket() as mine, open(os.devnull) as other:
-        found = buffers._descriptors(os.getpid())
-        assert mine.fileno() in found and other.fileno() not in found
+        descriptors = buffers._descriptors(os.getpid())
+        assert mine.fileno() in descriptors and other.fileno() not in descriptors
 
 
 def test_a_buffer_is_as_large_as_asked():

@@ -146,8 +146,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_plan(name):
-    ports, wanted, options, commands = CASES[name]
-    assert commands_of(state(**copy.deepcopy(ports)), wanted, **options) == commands
+    ports, ports_asked, options, commands = CASES[name]
+    assert commands_of(state(**copy.deepcopy(ports)), ports_asked, **options) == commands
 
 
 def test_without_a_bridge_there_is_a_plan():
@@ -175,7 +175,7 @@ def test_before_and_after_show_only_the_owners_ports():
 
 
 @pytest.mark.parametrize(
-    ("before", "words"),
+    ("before", "message"),
     [
         (state({"br-int": bridge(None)}), "not ours"),
         (state(vxlan0=port(None)), "not ours"),
@@ -183,8 +183,8 @@ def test_before_and_after_show_only_the_owners_ports():
         (state(vxlan0=port(bridge_name="br0")), "on bridge br0"),
     ],
 )
-def test_what_is_not_ours_is_refused(before, words):
-    with pytest.raises(InputError, match=words):
+def test_what_is_not_ours_is_refused(before, message):
+    with pytest.raises(InputError, match=message):
         steps_of(before, [VXLAN])
 
 
@@ -216,7 +216,7 @@ def test_purging_leaves_a_bridge_that_is_not_ours_alone():
 
 
 @pytest.mark.parametrize(
-    ("ports", "words"),
+    ("ports", "message"),
     [
         ([{"name": "-x"}], "not a usable name"),
         ([{"name": ""}], "not a usable name"),
@@ -229,8 +229,8 @@ def test_purging_leaves_a_bridge_that_is_not_ours_alone():
         ([dict(VXLAN, external_ids={OWNER: "me"})], "owner"),
     ],
 )
-def test_bad_input(ports, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input(ports, message):
+    with pytest.raises(InputError, match=message):
         wanted_ports(ports, "tunnel")
 
 

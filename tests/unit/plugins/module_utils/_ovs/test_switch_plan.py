@@ -36,7 +36,7 @@ def seen(db=True, vswitchd=True, *, bridges=None, ports=None, other_config=None,
         (name, {"name": name, "datapath_type": kind, "external_ids": ids})
         for name, (kind, ids) in (bridges or {}).items()
     )
-    found = dict(
+    state_of_switch = dict(
         (name, {"bridge": "br-int", "external_ids": {OWNER: owner} if owner else {}})
         for name, owner in (ports or {}).items()
     )
@@ -44,7 +44,7 @@ def seen(db=True, vswitchd=True, *, bridges=None, ports=None, other_config=None,
     return {
         "db": db,
         "vswitchd": vswitchd,
-        "ovs": dict(ovs_state.empty(), root=root, bridges=rows, ports=found),
+        "ovs": dict(ovs_state.empty(), root=root, bridges=rows, ports=state_of_switch),
     }
 
 

@@ -90,17 +90,17 @@ def test_the_unit_is_started_whenever_the_device_appears(name, device):
 
 
 def test_our_own_keys_win_over_those_of_the_file_in_use():
-    seen = LINK._replace(
+    state_of_host = LINK._replace(
         base_text="[Link]\nRxBufferSize=512\nMTUBytes=9000\n[SR-IOV]\nVirtualFunction=0\n"
     )
-    text = plan.wanted_of("eth1", {"rings": {"rx": 4096}}, seen).files[LINK_PATH]
+    text = plan.wanted_of("eth1", {"rings": {"rx": 4096}}, state_of_host).files[LINK_PATH]
     assert link_file.sections(text)["Link"] == ["MTUBytes=9000", "RxBufferSize=4096"]
     assert link_file.sections(text)["SR-IOV"] == ["VirtualFunction=0"]
 
 
 def test_properties_of_a_connection():
-    seen = plan.Seen("networkmanager", connection="uuid-1")
-    files, properties, _notes = plan.wanted_of("eth1", SETTINGS, seen)
+    state_of_host = plan.Seen("networkmanager", connection="uuid-1")
+    files, properties, _notes = plan.wanted_of("eth1", SETTINGS, state_of_host)
     assert properties == {
         "uuid-1": {
             "ethtool.feature-tx-tcp-segmentation": "on",
@@ -143,13 +143,13 @@ def test_nmcli_is_read():
     assert networkmanager.parse_properties("on\n\n", ["a", "b"]) == {"a": "on", "b": ""}
 
 
-def way(state, wanted, files, properties):
-    changes = plan.file_changes(state, wanted, files)
-    return changes, plan.steps(changes, plan.property_changes(state, wanted, properties))
+def way(state, settings, files, properties):
+    changes = plan.file_changes(state, settings, files)
+    return changes, plan.steps(changes, plan.property_changes(state, settings, properties))
 
 
 def test_there_and_back():
-    wanted = plan.together(
+    settings = plan.together(
         [
             plan.wanted_of("eth1", SETTINGS, LINK),
             plan.wanted_of("eth2", SETTINGS, plan.Seen("networkmanager", connection="u")),
@@ -157,16 +157,16 @@ def test_there_and_back():
     )
     files = {LINK_PATH: "of the user\n"}
     properties = {"u": {"ethtool.feature-gro": "on"}}
-    state = plan.next_state(plan.empty(), {}, wanted, files, properties)
-    changes, (before, after) = way(plan.empty(), wanted, files, properties)
+    state = plan.next_state(plan.empty(), {}, settings, files, properties)
+    changes, (before, after) = way(plan.empty(), settings, files, properties)
     assert before == [] and after[:2] == [
         ["udevadm", "control", "--reload"],
         ["systemctl", "daemon-reload"],
     ]
     written = {path: text for path, text in changes.items() if text is not None}
-    now = {"u": wanted.properties["u"]}
-    assert way(state, wanted, written, now) == ({}, ([], []))
-    assert plan.next_state(state, {}, wanted, written, now) == state
+    now = {"u": settings.properties["u"]}
+    assert way(state, settings, written, now) == ({}, ([], []))
+    assert plan.next_state(state, {}, settings, written, now) == state
     gone, (disable, undo) = way(state, plan.together([]), written, now)
     assert gone[LINK_PATH] == "of the user\n" and gone[UNIT_PATH] is None
     assert ["systemctl", "disable", "--quiet", "offload-lab-eth1.service"] in disable
@@ -201,10 +201,10 @@ def test_settings_add_up():
 
 
 def test_the_same_settings_give_the_same_script_again():
-    asked = {"eth1": {"features": {"tso": False, "gro": True}}}
-    first = merge({}, asked)
+    settings = {"eth1": {"features": {"tso": False, "gro": True}}}
+    first = merge({}, settings)
     kept = json.loads(json.dumps(first, sort_keys=True))  # as the file of the originals has it
-    again = merge(kept, asked)
+    again = merge(kept, settings)
     scripts = [commands.script("eth1", settings["eth1"]) for settings in (first, again)]
     assert scripts[0] == scripts[1]
 

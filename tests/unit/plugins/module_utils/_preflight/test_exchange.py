@@ -25,9 +25,9 @@ torn0: 1 2
 """
 
 
-def asked(here, there, port):
+def asked(near_end, there, port):
     return {
-        "endpoints": {"pods": {"address": here}},
+        "endpoints": {"pods": {"address": near_end}},
         "peers": {"peer": {"pods": {"address": there}}},
         "paths": ["pods", "other"],
         "devices": {"tenant": [{"name": "lo"}], "underlay": [], "tunnel": None},
@@ -37,7 +37,7 @@ def asked(here, there, port):
 
 @pytest.fixture
 def port():
-    """Return a port below that of payload checks which is free at the moment."""
+    """Return a port below the port of payload checks which is free at the moment."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((HERE, 0))
         return sock.getsockname()[1] - PayloadCheck.port_offset
@@ -51,17 +51,17 @@ def quick(monkeypatch):
 
 
 def test_two_ends_count_what_arrives_without_talking_about_it(quick, port):
-    found = {}
+    results_by_end = {}
 
-    def run(here, there):
-        found[here] = exchange.exchanges(asked(here, there, port))
+    def run(near_end, there):
+        results_by_end[near_end] = exchange.exchanges(asked(near_end, there, port))
 
     threads = [threading.Thread(target=run, args=ends) for ends in ((HERE, THERE), (THERE, HERE))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for rows in found.values():
+    for rows in results_by_end.values():
         [row] = rows
         assert (row["path"], row["peer"], row["ping"], row["tcp"]) == ("pods", "peer", False, True)
         assert row["sent"] > 5 and 0 < row["arrived"] <= 100

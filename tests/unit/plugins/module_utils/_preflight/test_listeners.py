@@ -76,8 +76,8 @@ def test_a_refusal_shows_that_the_other_end_is_reached():
             "answer": "open",
         }
     assert listeners.reach("127.0.0.1", port)["reached"] is True
-    told = listeners.reach("127.0.0.1", port, source="192.0.2.77")
-    assert told["reached"] is False and "assign" in told["answer"]
+    reached = listeners.reach("127.0.0.1", port, source="192.0.2.77")
+    assert reached["reached"] is False and "assign" in reached["answer"]
 
 
 def test_a_closed_udp_port_refuses_and_an_open_one_is_silent(monkeypatch):

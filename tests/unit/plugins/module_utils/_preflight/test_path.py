@@ -60,7 +60,7 @@ def test_a_usable_path(host):
 
 
 @pytest.mark.parametrize(
-    ("answers", "words"),
+    ("answers", "message"),
     [
         (
             {"large": SUMMARY.format(0, 100), "small": SUMMARY.format(0, 100)},
@@ -86,24 +86,26 @@ def test_a_usable_path(host):
         ({"large": SUMMARY.format(20, 0), "netperf": ""}, "netperf does not get through"),
     ],
 )
-def test_what_is_wrong_with_a_path(host, answers, words):
+def test_what_is_wrong_with_a_path(host, answers, message):
     host(**answers)
-    with pytest.raises(InputError, match=f"path physical to 198.18.0.2: .*{words}"):
+    with pytest.raises(InputError, match=f"path physical to 198.18.0.2: .*{message}"):
         path.check(ASKED, 12865)
 
 
 def test_the_first_echoes_may_be_lost_while_a_switch_learns_the_flow(host, monkeypatch):
     host(SUMMARY.format(20, 0))
     ping = path.run
-    seen = []
+    echoes = []
 
     def run(argv, **options):
-        seen.append(argv[0])
-        return Result(SUMMARY.format(16, 20)) if seen.count("ping") == 1 else ping(argv, **options)
+        echoes.append(argv[0])
+        return (
+            Result(SUMMARY.format(16, 20)) if echoes.count("ping") == 1 else ping(argv, **options)
+        )
 
     monkeypatch.setattr(path, "run", run)
     assert path.check(ASKED, 12865)["lost_percent"] == 0
-    assert seen.count("ping") == 2
+    assert echoes.count("ping") == 2
 
 
 def test_one_lost_echo_is_no_reason():
@@ -112,7 +114,7 @@ def test_one_lost_echo_is_no_reason():
 
 def test_where_the_payload_is_the_question_no_path_is_refused(host):
     host(TOO_LONG, small=SUMMARY.format(15, 25), error="no server")
-    found = path.check(ASKED, 12865, stream=False)
-    assert (found["lost_percent"], found["mbit_s"]) == (25, None)
+    check = path.check(ASKED, 12865, stream=False)
+    assert (check["lost_percent"], check["mbit_s"]) == (25, None)
     host(TOO_LONG, small=SUMMARY.format(0, 100))
     assert path.check(ASKED, 12865, stream=False)["lost_percent"] == path.ALL_LOST

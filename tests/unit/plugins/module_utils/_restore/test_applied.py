@@ -38,8 +38,8 @@ NOW = [
 
 
 def test_only_what_changed_is_kept():
-    found = applied.originals(BEFORE, NOW)
-    assert found == {
+    kept = applied.originals(BEFORE, NOW)
+    assert kept == {
         "schema": 2,
         "links": [],
         "devices": [
@@ -56,8 +56,8 @@ def test_only_what_changed_is_kept():
 
 
 def test_nothing_changed_keeps_nothing():
-    found = applied.originals(BEFORE, BEFORE["devices"])
-    assert applied.merge(None, found) is None
+    kept = applied.originals(BEFORE, BEFORE["devices"])
+    assert applied.merge(None, kept) is None
 
 
 def test_the_first_original_stays():

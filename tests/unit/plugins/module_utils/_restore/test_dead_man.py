@@ -21,13 +21,13 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import (
 
 
 def test_it_says_that_it_watches_before_it_waits(tmp_path, monkeypatch):
-    seen = []
+    calls = []
     monkeypatch.setattr(dead_man, "STATE", str(tmp_path / "run/state.json"))
     monkeypatch.setattr(
-        dead_man, "_watching", lambda seconds, _harms: seen.append((seconds, dead_man.find()))
+        dead_man, "_watching", lambda seconds, _harms: calls.append((seconds, dead_man.find()))
     )
     dead_man.watch(0.5, "/var/lib/snapshot.json", [])
-    [(seconds, state)] = seen
+    [(seconds, state)] = calls
     assert (seconds, state["pid"], state["minutes"], state["path"]) == (
         30,
         os.getpid(),
@@ -60,10 +60,12 @@ def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path
 
     monkeypatch.setattr(restore, "_links_step", slow)
     monkeypatch.setattr(restore, "_other_step", lambda _snapshot, _dry: [])
-    found = {}
+    exit_codes = {}
     threads = [
         threading.Thread(
-            target=lambda name=name: found.update({name: restore.restore(str(snapshot))["exists"]})
+            target=lambda name=name: exit_codes.update(
+                {name: restore.restore(str(snapshot))["exists"]}
+            )
         )
         for name in ("switch", "task")
     ]
@@ -73,7 +75,7 @@ def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path
     go_on.set()
     for thread in threads:
         thread.join(20)
-    assert found == {"switch": True, "task": False}
+    assert exit_codes == {"switch": True, "task": False}
 
 
 def test_no_profile_is_set_where_the_snapshot_is_gone(tmp_path, monkeypatch):
@@ -158,19 +160,19 @@ def test_what_was_started_since_it_was_armed_is_the_campaigns(tmp_path, monkeypa
 
 @pytest.mark.parametrize("error", [None, PermissionError()])
 def test_the_program_goes_first_where_it_may(monkeypatch, error):
-    seen = []
+    calls = []
 
-    def set_priority(*asked):
-        seen.append(asked)
+    def set_priority(*arguments):
+        calls.append(arguments)
         if error:
             raise error
 
     monkeypatch.setattr(dead_man.os, "setpriority", set_priority)
-    monkeypatch.setattr(dead_man, "watch", lambda *asked: seen.append(asked))
+    monkeypatch.setattr(dead_man, "watch", lambda *arguments: calls.append(arguments))
     monkeypatch.setattr(dead_man.sys, "argv", ["program", "0.5", "/snapshot.json", "/probe.json"])
     dead_man.main()
     first = (dead_man.os.PRIO_PROCESS, 0, dead_man.FIRST)
-    assert seen == [first, (0.5, "/snapshot.json", ["/probe.json"])]
+    assert calls == [first, (0.5, "/snapshot.json", ["/probe.json"])]
     assert dead_man.FIRST < 0
 
 

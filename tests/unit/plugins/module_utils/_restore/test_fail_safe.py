@@ -44,7 +44,7 @@ def _node(tmp_path, monkeypatch):
     monkeypatch.setattr(dead_man.time, "sleep", lambda _seconds: None)
     restored = []
     monkeypatch.setattr(
-        restore, "restore", lambda *asked, **_more: restored.append(asked) or {**UNTOUCHED}
+        restore, "restore", lambda *arguments, **_more: restored.append(arguments) or {**UNTOUCHED}
     )
     fired_mark.prepare()
     (folder / "ALIVE").touch()
@@ -133,8 +133,8 @@ def test_a_switch_that_runs_again_goes_on_where_it_was(node):
     sign = os.stat(dead_man.ALIVE).st_mtime_ns
     moment = dead_man.time.monotonic() - 5
     fired_mark.remember_sign(sign, moment)
-    seen, since = fired_mark.last_sign()
-    assert seen == sign and since == pytest.approx(moment, abs=0.001)
+    sign_seen, since = fired_mark.last_sign()
+    assert sign_seen == sign and since == pytest.approx(moment, abs=0.001)
     fired_mark.remember_sign(sign, dead_man.time.monotonic() + 1000)  # of another boot
     assert fired_mark.last_sign()[0] is None
 
@@ -260,27 +260,27 @@ def test_a_switch_that_fires_ends_the_change_before_its_next_step(node, monkeypa
 
     monkeypatch.setattr(apply, "run", run)
     daemons.write(sign_of_life.STATE, os.getpid(), {})
-    asked = {"sign_of_life": True, "snapshot": None, "lease": None}
+    options = {"sign_of_life": True, "snapshot": None, "lease": None}
     with pytest.raises(LabError, match="has restored this node: harm"), watched_change.watched(
-        asked, False
+        options, False
     ):
         apply.apply([Step(["first"]), Step(["second"])])
     assert ran == [["first"]]
-    with watched_change.watched({**asked, "sign_of_life": False}, False):
+    with watched_change.watched({**options, "sign_of_life": False}, False):
         pass
-    with watched_change.watched(asked, True):
+    with watched_change.watched(options, True):
         pass
 
 
 def test_daemons_that_a_step_starts_do_not_inherit_the_lock(monkeypatch):
-    seen = []
+    calls = []
     monkeypatch.setattr(
         apply,
         "run",
         lambda argv, *_more, **options: (
-            seen.append(options.get("pass_fds")) or apply.CommandResult(argv, 0, "", "")
+            calls.append(options.get("pass_fds")) or apply.CommandResult(argv, 0, "", "")
         ),
     )
     with apply.guarded(lambda: None, 7):
         apply.apply([Step(["/usr/share/openvswitch/scripts/ovs-ctl", "start"]), Step(["ip"])])
-    assert seen == [None, [7]]
+    assert calls == [None, [7]]

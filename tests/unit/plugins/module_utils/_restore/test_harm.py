@@ -37,9 +37,9 @@ def network(monkeypatch):
 
 def first_harm(watch, network, looks):
     for _look in range(looks):
-        seen = watch.seen()
-        if seen:
-            return seen
+        state_before = watch.seen()
+        if state_before:
+            return state_before
         network.now += 0.2 if network.answering >= set(watch.targets) else 0.0
     return None
 
@@ -67,25 +67,25 @@ def test_lost_packets_and_a_process_that_slept_are_no_harm(network):
 
 def test_an_address_that_never_answered_is_not_watched(network):
     network.answering = {Target(**NEAR)}
-    asked = harm.checked({"answers": [FAR, NEAR]})
-    watched = harm.without_silent(asked)
+    watch_options = harm.checked({"answers": [FAR, NEAR]})
+    watched = harm.without_silent(watch_options)
     assert (watched["answers"], watched["silent"]) == ([NEAR], [FAR])
-    assert harm.is_asked(watched, asked)
+    assert harm.is_asked(watched, watch_options)
     assert not harm.is_asked(watched, harm.checked({"answers": [NEAR]}))
     assert not harm.is_asked(watched, None) and harm.is_asked(None, None)
 
 
 def test_a_device_that_is_gone_is_a_harm():
-    here = {"name": "lo"}
+    device = {"name": "lo"}
     gone = {"name": "ol-none0"}
-    assert harm.HarmWatch(harm.checked({"devices": [here]})).seen() is None
+    assert harm.HarmWatch(harm.checked({"devices": [device]})).seen() is None
     assert harm.HarmWatch(harm.checked({"devices": [gone]})).seen() == "device ol-none0 is gone"
-    inside = harm.checked({"devices": [{**here, "netns": "ol-none"}]})
+    inside = harm.checked({"devices": [{**device, "netns": "ol-none"}]})
     assert harm.HarmWatch(inside).seen() == "device ol-none/lo is gone"
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (["true"], None),
         (["false"], "the check 'false' ended with status 1"),
@@ -93,21 +93,21 @@ def test_a_device_that_is_gone_is_a_harm():
         (["ol-none"], "the check 'ol-none' could not be started (No such file or directory)"),
     ],
 )
-def test_a_check_of_the_users(command, said):
+def test_a_check_of_the_users(command, message):
     check = harm.UserCheck(command)
-    seen = []
+    state_before = []
     now = 0.0
     for _look in range(30):
-        seen.append(check.harm(now))
+        state_before.append(check.harm(now))
         now += 0.2
         if check.process is not None and command[0] != "sleep":
             check.process.wait()
     check.end()
-    assert next((harm for harm in seen if harm), None) == said
+    assert next((harm for harm in state_before if harm), None) == message
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         {"answers": [{"address": "pod2"}]},
         {"devices": [{"name": "a/b"}]},
@@ -115,6 +115,6 @@ def test_a_check_of_the_users(command, said):
         {"patience": 0.1},
     ],
 )
-def test_what_cannot_be_watched_is_refused(given):
+def test_what_cannot_be_watched_is_refused(value):
     with pytest.raises(InputError):
-        harm.checked(given)
+        harm.checked(value)

@@ -17,7 +17,7 @@ HARM = "10.244.2.5 did not answer for 1.2 s"
 
 @pytest.fixture(name="node")
 def _node(monkeypatch, tmp_path):
-    """The files of a node's switch, none of which is there yet."""
+    """The files of a node's switch; none exists yet."""
     for name in ("FIRED", "WATCHED", "ALIVE"):
         monkeypatch.setattr(sign_of_life, name, str(tmp_path / name))
     return tmp_path

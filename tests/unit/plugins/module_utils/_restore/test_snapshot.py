@@ -92,16 +92,16 @@ def test_empty_folders_go_with_it(path):
 @given(st.text())
 def test_any_file_is_a_snapshot_or_an_error(text):
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
-        found = None
-    good = isinstance(found, dict) and found.get("schema") in (1, 2)
+        document = None
+    good = isinstance(document, dict) and document.get("schema") in (1, 2)
     with open(
         f"/dev/shm/offload-lab-test-{os.getpid()}", "w", encoding="utf-8", errors="replace"
     ) as stream:
         stream.write(text)
     try:
-        assert snapshot.read(stream.name) == found and good
+        assert snapshot.read(stream.name) == document and good
     except LabError as error:
         assert not good and "snapshot" in str(error)
     finally:

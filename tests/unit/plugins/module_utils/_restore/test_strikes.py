@@ -56,12 +56,12 @@ class Node:
         return answered
 
     def look(self, watch, seconds):
-        """Return the first harm of so many seconds."""
+        """Return the first harm within ``seconds``."""
         end = self.now + seconds
         while self.now < end:
-            seen = watch.seen()
-            if seen:
-                return seen
+            state_before = watch.seen()
+            if state_before:
+                return state_before
             self.now += 0.2
         return None
 

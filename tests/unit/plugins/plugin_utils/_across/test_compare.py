@@ -25,17 +25,19 @@ NOISE = {"noise": 0.01, "block_noise": 0.01}
 
 
 def campaign(label, ratios=None, base=1.0, manifest=None, **plan):
-    made = synthetic.make_plan(
+    campaign_plan = synthetic.make_plan(
         2,
         design="one_at_a_time",
         name=label,
         **{"blocks": 8, "paths": ("physical",), "workloads": ("tcp_stream",), **plan},
     )
     truth = synthetic.Truth(ratios or {}, **NOISE)
-    trials = list(synthetic.make_trials(made, truth, seed=sum(map(ord, label)), cpu=False, raw=""))
+    trials = list(
+        synthetic.make_trials(campaign_plan, truth, seed=sum(map(ord, label)), cpu=False, raw="")
+    )
     for trial in trials:
         trial["result"]["throughput_mbps"] *= base
-    return load(made, trials, manifest)
+    return load(campaign_plan, trials, manifest)
 
 
 def metric_of(comparison):
@@ -65,11 +67,14 @@ def test_of_two_searches_the_confirmed_sets_are_compared():
             "plain",
             5,
         )
-        whole, record, _decided = searching.confirmed(plan, machine)
-        pair.append(load(whole, record))
-    found = effects(compare(pair, threshold=0.05))
+        whole_plan, record, _decided = searching.confirmed(plan, machine)
+        pair.append(load(whole_plan, record))
+    effects_found = effects(compare(pair, threshold=0.05))
     all_on = "tso=on,gso=on,gro=on,rx=on"
-    assert found[all_on]["n"] == found[all_on]["n_baseline"] == 6 and found[all_on]["regression"]
+    assert (
+        effects_found[all_on]["n"] == effects_found[all_on]["n_baseline"] == 6
+        and effects_found[all_on]["regression"]
+    )
 
 
 def test_welch_takes_what_each_campaign_measured():
@@ -87,19 +92,21 @@ def test_welch_takes_what_each_campaign_measured():
 
 
 def test_what_changes_all_profiles_alike_is_information_and_no_regression():
-    found = compare([campaign("old"), campaign("new", base=0.8)], threshold=0.05)
-    assert values(found)["all_off"]["ratio"] == pytest.approx(0.8, rel=0.03)
-    assert values(found)["all_off"]["value"] == pytest.approx(
-        0.8 * values(found)["all_off"]["baseline"], rel=0.03
+    comparison = compare([campaign("old"), campaign("new", base=0.8)], threshold=0.05)
+    assert values(comparison)["all_off"]["ratio"] == pytest.approx(0.8, rel=0.03)
+    assert values(comparison)["all_off"]["value"] == pytest.approx(
+        0.8 * values(comparison)["all_off"]["baseline"], rel=0.03
     )
-    assert found["passed"] and all(row["verdict"] == "same" for row in effects(found).values())
+    assert comparison["passed"] and all(
+        row["verdict"] == "same" for row in effects(comparison).values()
+    )
 
 
 def pair_that_matters(*percents, **ratios):
-    """Return two campaigns to which so many per cent matter; ``ratios`` hold in the second."""
+    """Return two campaigns to which ``percents`` matter; ``ratios`` hold in the second."""
     pair = [campaign("old"), campaign("new", ratios)]
-    for one, percent in zip(pair, percents):
-        one.plan["matters"] = percent
+    for campaign_of_pair, percent in zip(pair, percents):
+        campaign_of_pair.plan["matters"] = percent
     return pair
 
 
@@ -109,22 +116,22 @@ def pair_that_matters(*percents, **ratios):
     ids=["narrow", "wide", "the smaller counts"],
 )
 def test_what_is_not_shown_is_same_only_within_what_matters(percents, verdict):
-    found = compare(pair_that_matters(*percents), threshold=0.0)
-    rows = effects(found).values()
-    assert found["matters_percent"] == min(percents) and found["passed"]
+    comparison = compare(pair_that_matters(*percents), threshold=0.0)
+    rows = effects(comparison).values()
+    assert comparison["matters_percent"] == min(percents) and comparison["passed"]
     assert [(row["significant"], row["verdict"]) for row in rows] == [(False, verdict)] * 2
-    suite = ElementTree.fromstring(junit(found)).find("testsuite")
+    suite = ElementTree.fromstring(junit(comparison)).find("testsuite")
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "0")
-    words = {"same": ": same", "unknown": ": not known"}[verdict]
-    assert all(case.findtext("system-out").endswith(words) for case in suite)
+    verdict_words = {"same": ": same", "unknown": ": not known"}[verdict]
+    assert all(case.findtext("system-out").endswith(verdict_words) for case in suite)
 
 
 def test_what_is_shown_is_a_regression_though_it_is_smaller_than_what_matters():
-    found = compare(pair_that_matters(50, 50, **{FEATURES[1]: 0.9}), threshold=0.05)
-    row = effects(found)[f"{FEATURES[1]}=on"]
+    comparison = compare(pair_that_matters(50, 50, **{FEATURES[1]: 0.9}), threshold=0.05)
+    row = effects(comparison)[f"{FEATURES[1]}=on"]
     assert 1 / 1.5 < row["low"] < row["high"] < 1.5
     assert row["significant"] and row["verdict"] == "worse" and row["regression"]
-    assert not found["passed"]
+    assert not comparison["passed"]
 
 
 def test_of_plans_of_earlier_versions_3_percent_matter():
@@ -149,30 +156,30 @@ def test_the_verdict_on_a_difference_that_is_shown(better, ratio, verdict):
 
 
 def test_an_effect_that_is_gone_shows_though_all_is_faster():
-    found = compare(
+    comparison = compare(
         [campaign("old", {FEATURES[1]: 1.5}), campaign("new", base=2.0)], threshold=0.05
     )
-    lost = effects(found)[f"{FEATURES[1]}=on"]
+    lost = effects(comparison)[f"{FEATURES[1]}=on"]
     assert (
         lost["ratio"] == pytest.approx(1 / 1.5, rel=0.03)
         and lost["low"] < lost["ratio"] < lost["high"]
     )
-    assert lost["verdict"] == "worse" and lost["regression"] and not found["passed"]
-    assert found["failures"] == [
+    assert lost["verdict"] == "worse" and lost["regression"] and not comparison["passed"]
+    assert comparison["failures"] == [
         "new: physical/9000/tcp_stream, throughput, effect of tx-tcp-segmentation=on: "
         f"{lost['ratio']:.3f} of the baseline's"
     ]
 
 
 def test_equals_pass():
-    found = compare([campaign("old"), campaign("new")], threshold=0.05)
-    assert found["passed"] and found["failures"] == []
+    comparison = compare([campaign("old"), campaign("new")], threshold=0.05)
+    assert comparison["passed"] and comparison["failures"] == []
 
 
 def test_what_is_worse_by_less_than_the_threshold_passes():
     lost = {FEATURES[1]: 0.9}
-    found = compare([campaign("old"), campaign("new", lost)], threshold=0.2)
-    assert found["passed"] and effects(found)[f"{FEATURES[1]}=on"]["verdict"] == "worse"
+    comparison = compare([campaign("old"), campaign("new", lost)], threshold=0.2)
+    assert comparison["passed"] and effects(comparison)[f"{FEATURES[1]}=on"]["verdict"] == "worse"
     assert compare([campaign("old"), campaign("new", {FEATURES[1]: 0.5})])[
         "passed"
     ]  # no threshold, no judgement
@@ -187,10 +194,10 @@ def test_one_error_rate_for_all_effects_of_all_campaigns():
 
 
 def test_too_few_blocks_are_not_judged():
-    found = compare(
+    comparison = compare(
         [campaign("old"), campaign("new", {FEATURES[1]: 0.5}, blocks=5)], threshold=0.05
     )
-    row = effects(found)[f"{FEATURES[1]}=on"]
+    row = effects(comparison)[f"{FEATURES[1]}=on"]
     assert (row["n_baseline"], row["n"], row["low"], row["p"], row["verdict"]) == (
         8,
         5,
@@ -198,15 +205,17 @@ def test_too_few_blocks_are_not_judged():
         None,
         "unknown",
     )
-    assert found["passed"]
-    assert ElementTree.fromstring(junit(found)).find("testsuite").get("skipped") == "2"
+    assert comparison["passed"]
+    assert ElementTree.fromstring(junit(comparison)).find("testsuite").get("skipped") == "2"
 
 
 def test_without_an_effect_in_common_nothing_is_judged_and_that_is_said():
     pair = [campaign("old"), campaign("new")]
-    for one in pair:  # as imported logs of one profile are
-        one.cube.profiles = one.cube.profiles[:1]
-        one.cube.values = {"throughput": one.cube.values["throughput"][:, [0, -1]]}
+    for campaign_of_pair in pair:  # as imported logs of one profile are
+        campaign_of_pair.cube.profiles = campaign_of_pair.cube.profiles[:1]
+        campaign_of_pair.cube.values = {
+            "throughput": campaign_of_pair.cube.values["throughput"][:, [0, -1]]
+        }
     assert metric_of(compare(pair))["effects"] == []
     with pytest.raises(InputError, match="no effect in common: nothing can be judged"):
         compare(pair, threshold=0.05)
@@ -221,18 +230,18 @@ def test_manifests_are_compared_but_for_what_always_differs():
         }
         for release, boot in (("6.1", "a"), ("6.18", "b"))
     ]
-    found = compare(
+    comparison = compare(
         [campaign("old", manifest=manifests[0]), campaign("new", manifest=manifests[1])]
     )
-    assert found["manifest"] == [
+    assert comparison["manifest"] == [
         {"node": "node1", "name": "kernel.release", "values": ["6.1", "6.18"]}
     ]
 
 
 def test_junit_names_the_regressions():
     lost = {FEATURES[1]: 0.5}
-    found = compare([campaign("old"), campaign("new", lost), campaign("same")], threshold=0.05)
-    root = ElementTree.fromstring(junit(found))
+    comparison = compare([campaign("old"), campaign("new", lost), campaign("same")], threshold=0.05)
+    root = ElementTree.fromstring(junit(comparison))
     suites = {suite.get("name"): suite for suite in root}
     assert (suites["new"].get("tests"), suites["new"].get("failures")) == ("2", "1")
     assert suites["same"].get("failures") == "0"

@@ -51,15 +51,15 @@ def test_folders_of_the_same_name_are_told_apart(two):
 
 def test_a_comparison_in_all_its_forms(two):
     comparison = compare_folders(two, 0.05)
-    found = comparison_text.documents(comparison)
-    assert json.loads(found["comparison.json"])["baseline"] == "old/demo"
-    page = found["comparison.md"].splitlines()
+    texts = comparison_text.documents(comparison)
+    assert json.loads(texts["comparison.json"])["baseline"] == "old/demo"
+    page = texts["comparison.md"].splitlines()
     assert page[0] == "# Against old/demo"
     assert [line for line in page if line.startswith("| physical")][0].endswith(
         " | worse **regression** |"
     )
     assert "- node1 kernel: 6.1 → 6.18" in page
-    assert "| physical/9000/tcp_stream | throughput, Mbit/s | all_off | " in found["comparison.md"]
+    assert "| physical/9000/tcp_stream | throughput, Mbit/s | all_off | " in texts["comparison.md"]
     lines = comparison_text.console(comparison)
     assert (
         lines[0] == "new/demo against old/demo: 1 of 1 effect differs; worse by more than 5 %: 1."
@@ -70,21 +70,21 @@ def test_a_comparison_in_all_its_forms(two):
 
 
 @pytest.mark.parametrize(
-    "matters, words, mark, verdict",
+    "matters, expected, mark, verdict",
     [
         (50, "0 of 1 effect differs.", "~", "same"),
         (0.01, "0 of 1 effect differs; 1 not known.", "?", "not known"),
     ],
 )
 def test_a_mark_says_what_is_known_where_no_difference_is_shown(
-    tmp_path, matters, words, mark, verdict
+    tmp_path, matters, expected, mark, verdict
 ):
     names = ("old", "new")
     results = [
         written(tmp_path / name, seed, 1.5, matters=matters) for seed, name in enumerate(names)
     ]
     comparison = compare_folders(results)
-    assert comparison_text.verdict_lines(comparison) == [f"new against old: {words}"]
+    assert comparison_text.verdict_lines(comparison) == [f"new against old: {expected}"]
     page = comparison_text.markdown(comparison)
     assert f"the interval lies within ± {matters} %. ?: not known." in page
     row = [line for line in page.splitlines() if line.startswith("| physical")][0].split(" | ")

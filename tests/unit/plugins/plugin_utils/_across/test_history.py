@@ -43,15 +43,15 @@ def campaigns(generator, noise, change=1.0, number=12):
     the 7th on.
     """
     plan = comparisons.plan_of(DESIGN)
-    found = []
-    for place in range(number):
-        one = comparisons.campaign(
-            f"c{place + 1}", dict(plan, created=f"2026-01-{place + 1:02}"), noise, generator
+    campaigns_made = []
+    for index in range(number):
+        campaign_made = comparisons.campaign(
+            f"c{index + 1}", dict(plan, created=f"2026-01-{index + 1:02}"), noise, generator
         )
-        if place >= 6:
-            one.cube.values["throughput"][0] *= change
-        found.append(one._replace(manifest=manifest(KERNELS[min(place, 11)])))
-    return found[::-1]
+        if index >= 6:
+            campaign_made.cube.values["throughput"][0] *= change
+        campaigns_made.append(campaign_made._replace(manifest=manifest(KERNELS[min(index, 11)])))
+    return campaigns_made[::-1]
 
 
 def named(noise, change, histories):
@@ -66,9 +66,9 @@ def named(noise, change, histories):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", each_day(["AR(1)"], comparisons.NOISES))
 def test_without_a_change_none_is_named(noise):
-    found = named(noise, 1.0, 200)
+    changes_named = named(noise, 1.0, 200)
     assert (
-        at_least(np.array([bool(numbers) for numbers in found])) <= 0.05
+        at_least(np.array([bool(numbers) for numbers in changes_named])) <= 0.05
     )  # not shown to be above 5 %
 
 
@@ -77,21 +77,24 @@ def test_a_change_of_a_tenth_names_the_campaign_since_which_it_is():
 
 
 def test_a_history_says_what_changed_and_what_the_manifests_say():
-    found = history(campaigns(np.random.default_rng(1), "plain", 0.9))
-    assert [campaign["name"] for campaign in found["campaigns"]] == [
+    history_found = history(campaigns(np.random.default_rng(1), "plain", 0.9))
+    assert [campaign["name"] for campaign in history_found["campaigns"]] == [
         f"c{number}" for number in range(1, 13)
     ]
-    (change,) = found["changes"]
+    (change,) = history_found["changes"]
     step = change["steps"][0]
     assert (change["campaign"], change["before"], change["number"]) == ("c7", "c6", 7)
-    assert step["series"].startswith(found["series"][0]["table"]) and step["verdict"] == "worse"
+    assert (
+        step["series"].startswith(history_found["series"][0]["table"])
+        and step["verdict"] == "worse"
+    )
     assert step["low"] < 0.9 < step["high"]
     assert change["manifest"] == [
         {"node": "node1", "name": "host.kernel", "values": ["6.1.0", "6.12.1"]}
     ]
-    by_version = {(row["version"], row["campaigns"]) for row in found["versions"]}
+    by_version = {(row["version"], row["campaigns"]) for row in history_found["versions"]}
     assert by_version == {("6.12.1", 6)}
-    assert found["versions"][0]["ratio"] == pytest.approx(0.9, rel=0.03)
+    assert history_found["versions"][0]["ratio"] == pytest.approx(0.9, rel=0.03)
 
 
 def test_a_history_of_searches_is_of_what_they_confirmed():
@@ -101,15 +104,15 @@ def test_a_history_of_searches_is_of_what_they_confirmed():
         return searching.Machine(lambda levels: gain * (levels["tso"] == "on"), "plain", seed)
 
     plan = searching.make_search(trials=2, factors=["tso", "gro"])
-    found = []
+    campaigns_made = []
     searched = searching.search(plan, machine(0.5, 1))
-    for place in range(12):
-        gain = 0.5 if place < 6 else 0.4
-        whole, record, _decided = searching.confirm(
-            {**plan, "name": f"c{place + 1}"}, machine(gain, place), *searched
+    for index in range(12):
+        gain = 0.5 if index < 6 else 0.4
+        whole_plan, record, _decided = searching.confirm(
+            {**plan, "name": f"c{index + 1}"}, machine(gain, index), *searched
         )
-        found.append(load(whole, record))
-    (change,) = history(found)["changes"]
+        campaigns_made.append(load(whole_plan, record))
+    (change,) = history(campaigns_made)["changes"]
     assert change["number"] == 7
     (step,) = [step for step in change["steps"] if step["series"].endswith("tso=on,gro=on")]
     assert step["low"] < np.exp(-0.1) < step["high"] and step["verdict"] == "worse"
@@ -129,9 +132,9 @@ def test_two_changes_are_named_and_one_bad_day_is_not():
 
 def test_the_place_is_the_one_that_ruptures_finds():
     generator = np.random.default_rng(5)
-    for place in (3, 6, 10):
+    for index in (3, 6, 10):
         series = generator.normal(0, 0.02, 14)
-        series[place:] += 0.1
+        series[index:] += 0.1
         expected = ruptures.Dynp(model="l2", min_size=2, jump=1).fit(series).predict(n_bkps=1)[0]
         assert [change.after for change in change_points(series[None])] == [expected]
 
@@ -157,18 +160,18 @@ def test_the_page_from_folders(tmp_path):
             trials,
             manifest(kernel),
         )
-    found = history_of([str(tmp_path)])
-    assert page.answer(found)[0]["text"].startswith(
+    history_found = history_of([str(tmp_path)])
+    assert page.answer(history_found)[0]["text"].startswith(
         "Since campaign 7, 2026-01-07/nightly (2026-01-07): 1 quantity changed"
     )
-    made = documents(found)
-    assert made == documents(history_of([str(tmp_path)]))
+    texts = documents(history_found)
+    assert texts == documents(history_of([str(tmp_path)]))
     assert (
-        "<svg" in made["history.html"]
-        and "6.12.1" in made["history.html"]
-        and "://" not in made["history.html"]
+        "<svg" in texts["history.html"]
+        and "6.12.1" in texts["history.html"]
+        and "://" not in texts["history.html"]
     )
-    assert "| node1 | host.kernel | 6.1.0 | 6.12.1 |" in made["history.md"]
+    assert "| node1 | host.kernel | 6.1.0 | 6.12.1 |" in texts["history.md"]
     few = history_of([str(tmp_path / f"2026-01-{number:02}") for number in (1, 2)])
     assert page.answer(few) == [
         line("unknown", "Too few campaigns: a change can be shown from 8 on.")

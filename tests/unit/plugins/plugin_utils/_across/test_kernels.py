@@ -63,7 +63,7 @@ def test_a_regression_of_a_tenth_is_named_with_the_side_of_each_kernel(night, no
     assert at_least(false) <= 0.05  # not shown to be above 5 %
 
 
-@pytest.mark.nightly  # by day false differences are counted beside a true one
+@pytest.mark.nightly  # by day false differences are counted next to a true one
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES)
 def test_where_kernels_are_alike_no_difference_is_named(noise):
@@ -98,8 +98,8 @@ def test_a_kernel_without_the_effect_is_on_no_side():
 
 
 def test_a_change_is_named_between_neighbours_in_the_order_of_versions(report):
-    assert [one["kernel"] for one in report["kernels"]] == ["6.1.0-9", "6.1.0-56", "6.12.107"]
-    (effect,) = [one for one in report["quantities"] if one["changes"]]
+    assert [row["kernel"] for row in report["kernels"]] == ["6.1.0-9", "6.1.0-56", "6.12.107"]
+    (effect,) = [row for row in report["quantities"] if row["changes"]]
     (change,) = effect["changes"]
     assert effect["profile"] == "tso=on" and effect["state"] == "different"
     assert (change["before"], change["after"]) == ("6.1.0-56", "6.12.107")
@@ -114,18 +114,18 @@ def test_what_can_be_set_and_what_is_recommended_is_named_where_it_differs(repor
     assert [row["values"] for row in report["support"]] == [
         ["fixed on", "can be set", "can be set"]
     ] * 2
-    assert [one["words"] for one in report["advice"]] == ["tso=on", "tso=on", "nothing"]
+    assert [row["words"] for row in report["advice"]] == ["tso=on", "tso=on", "nothing"]
 
 
 def test_the_same_folders_give_the_same_files(folder, report):
-    made = documents(report)
-    assert made == documents(report_of([str(folder)]))
-    assert json.loads(made["kernels.json"]) == report
-    assert made["kernels.html"].count("<svg") == 3 and "://" not in made["kernels.html"]
+    texts = documents(report)
+    assert texts == documents(report_of([str(folder)]))
+    assert json.loads(texts["kernels.json"]) == report
+    assert texts["kernels.html"].count("<svg") == 3 and "://" not in texts["kernels.html"]
 
 
 def test_a_setting_that_one_kernel_refuses_is_named(folder, tmp_path):
-    for place, kernel in enumerate(("6.1.0-9", "6.1.0-56")):
+    for index, kernel in enumerate(("6.1.0-9", "6.1.0-56")):
         shutil.copytree(folder / kernel, tmp_path / kernel)
         path = tmp_path / kernel / "analysis.json"
         analysis = json.loads(path.read_text())
@@ -142,25 +142,25 @@ def test_a_setting_that_one_kernel_refuses_is_named(folder, tmp_path):
             "others": [],
             "confounded": False,
         }
-        analysis["verdicts"] = [{**row, "verdict": "applied" if place else "unsupported"}]
+        analysis["verdicts"] = [{**row, "verdict": "applied" if index else "unsupported"}]
         path.write_text(json.dumps(analysis))
-    found = report_of([str(tmp_path)])
-    assert found["support"][0] == {
+    kernels_report = report_of([str(tmp_path)])
+    assert kernels_report["support"][0] == {
         "what": "tso",
         "where": "node1 underlay0, physical",
         "values": ["unsupported", "applied"],
     }
-    sentences = [item["text"] for item in page.answer(found)]
+    sentences = [item["text"] for item in page.answer(kernels_report)]
     expected = "tso of node1 underlay0, physical (unsupported, then applied)"
-    assert any(expected in words for words in sentences)
+    assert any(expected in sentence for sentence in sentences)
 
 
 def test_what_was_measured_under_one_kernel_alone_is_shown_and_not_judged():
     night = kernels.night_of("two kernels, since the second", "plain", np.random.default_rng(1), 1)
     night.campaigns[1].cube.values["throughput"][0, 1] = np.nan
-    found = judged_quantities(night.campaigns, kernels.MATTERS).quantities
-    effect = next(one for one in found if one["id"].endswith(night.profile))
-    assert [one["mean"] is None for one in effect["under"]] == [False, True]
+    quantities = judged_quantities(night.campaigns, kernels.MATTERS).quantities
+    effect = next(quantity for quantity in quantities if quantity["id"].endswith(night.profile))
+    assert [kernel_value["mean"] is None for kernel_value in effect["under"]] == [False, True]
     assert effect["state"] == "unknown" and effect["changes"] == []
 
 
@@ -204,17 +204,17 @@ def test_one_kernel_is_no_comparison(tmp_path):
 
 
 def checked(trial, wrong):
-    """Return a trial of workload payload, of which messages arrived wrong or not."""
+    """Return a trial of workload payload, whose messages arrived wrong or not."""
     check = {**dict.fromkeys(result.COUNTS, 0), "sent": 90, "arrived": 90, "first": None}
-    found = {
+    paths_checked = {
         "elapsed_s": 2.0,
         "mss": 1448,
         "checks": {"tcp_forward": {**check, "wrong": int(wrong)}},
         "counters": {"client": {}, "server": {}},
         "error": None,
     }
-    error = payload.trouble(found)
-    return {**trial, "result": {**trial["result"], "payload": found}, "error": error}
+    error = payload.trouble(paths_checked)
+    return {**trial, "result": {**trial["result"], "payload": paths_checked}, "error": error}
 
 
 @pytest.mark.parametrize("broken", [True, False])
@@ -234,13 +234,15 @@ def test_a_check_of_the_payload_says_under_which_kernel_it_is_broken(tmp_path, b
             trials.append(checked(trial, broken and tso and kernel == "6.1.0-9"))
         synthetic.write(str(tmp_path / kernel), plan, trials, kernel_manifest(kernel, 2))
         make_report(str(tmp_path / kernel))
-    found = report_of([str(tmp_path)])
-    [row] = found["payload"]
+    kernels_report = report_of([str(tmp_path)])
+    [row] = kernels_report["payload"]
     assert row["verdicts"] == ["broken" if broken else "clean", "clean"]
-    first = page.answer(found)[0]
+    first = page.answer(kernels_report)[0]
     if broken:
         assert first["verdict"] == "worse"
         assert "6.1.0-9: broken with tso on, " in first["text"]
         assert "6.12.107: clean, 0 of " in first["text"]
-    assert (page.NOTHING_BROKEN in [item["text"] for item in page.answer(found)]) is not broken
-    assert "The payload" in documents(found)["kernels.md"]
+    assert (
+        page.NOTHING_BROKEN in [item["text"] for item in page.answer(kernels_report)]
+    ) is not broken
+    assert "The payload" in documents(kernels_report)["kernels.md"]

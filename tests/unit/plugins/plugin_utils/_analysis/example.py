@@ -29,7 +29,7 @@ WOBBLE = (1.00, 1.02, 0.99, 1.01, 0.98, 1.015, 0.995, 1.005, 1.01, 0.99)
 
 
 def plan(**campaign):
-    asked = {
+    campaign_keys = {
         "name": "x",
         "duration": 1,
         "paths": ["physical"],
@@ -37,14 +37,14 @@ def plan(**campaign):
         "blocks": 8,
         **campaign,
     }
-    return make_plan(read_campaign(asked), "2026-01-05T08:00:00Z")
+    return make_plan(read_campaign(campaign_keys), "2026-01-05T08:00:00Z")
 
 
-def trials(made, effect=lambda levels, test: 1.0, demand=None, drift=1.0):
+def trials(campaign_plan, effect=lambda levels, test: 1.0, demand=None, drift=1.0):
     """Trials without chance: each block has its level, and each trial wobbles a little by its id."""
-    tests = {work["name"]: work for work in made["workloads"]}
-    for visit in made["visits"]:
-        levels = made["profiles"][visit["profile"]]["levels"]
+    tests = {work["name"]: work for work in campaign_plan["workloads"]}
+    for visit in campaign_plan["visits"]:
+        levels = campaign_plan["profiles"][visit["profile"]]["levels"]
         for cell in visit["cells"]:
             work = tests[cell["workload"]]
             wobble = WOBBLE[zlib.crc32(cell["id"].encode()) % len(WOBBLE)]
@@ -103,10 +103,10 @@ def boost(**factors):
 
 
 def metric(analysis, name="throughput", table=0):
-    return next(found for found in analysis["tables"][table]["metrics"] if found["metric"] == name)
+    return next(row for row in analysis["tables"][table]["metrics"] if row["metric"] == name)
 
 
 def checked(*arguments, **options):
-    found = as_file(analyse(*arguments, **options))
-    validate(found, "analysis", "analysis")
-    return found
+    analysis = as_file(analyse(*arguments, **options))
+    validate(analysis, "analysis", "analysis")
+    return analysis

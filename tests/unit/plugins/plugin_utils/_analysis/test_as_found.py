@@ -62,15 +62,15 @@ def plan(*nodes, **changed):
     return make_plan(with_as_found(campaign, nodes, None), "2026-01-05T08:00:00Z")
 
 
-def checks(made, broken_by, as_found):
+def checks(campaign_plan, broken_by, as_found):
     """Return the checks of a campaign: ``broken_by`` says of a profile's levels, and ``as_found`` of
     the hosts as they are, whether payload is in trouble.
     """
     trials = []
-    for visit in made["visits"]:
-        here = visit["profile"] == "as_found"
-        levels = made["profiles"][visit["profile"]]["levels"]
-        wrong = as_found() if here else broken_by(levels)
+    for visit in campaign_plan["visits"]:
+        as_found_visit = visit["profile"] == "as_found"
+        levels = campaign_plan["profiles"][visit["profile"]]["levels"]
+        wrong = as_found() if as_found_visit else broken_by(levels)
         counts = {**dict.fromkeys(result.COUNTS, 0), "sent": 9, "arrived": 9, "first": None}
         payload = {
             "elapsed_s": 1.0,
@@ -86,9 +86,9 @@ def checks(made, broken_by, as_found):
     return trials
 
 
-def said(made, broken_by, as_found):
+def said(campaign_plan, broken_by, as_found):
     """Return the line of the path."""
-    [line] = payload_sentences(made, checks_of(checks(made, broken_by, as_found)))
+    [line] = payload_sentences(campaign_plan, checks_of(checks(campaign_plan, broken_by, as_found)))
     return line["text"]
 
 
@@ -97,16 +97,16 @@ def with_tx(levels):
 
 
 def test_the_state_as_found_is_visited_first_and_in_each_block():
-    made = plan(node(), node())
-    visits = [visit for visit in made["visits"] if visit["profile"] == "as_found"]
+    campaign_plan = plan(node(), node())
+    visits = [visit for visit in campaign_plan["visits"] if visit["profile"] == "as_found"]
     assert [visit["block"] for visit in visits] == [1, 2, 3, 4]
-    assert made["visits"][0]["profile"] == "as_found"
-    assert made["profiles"]["as_found"]["settings"] == {"client": {}, "server": {}}
+    assert campaign_plan["visits"][0]["profile"] == "as_found"
+    assert campaign_plan["profiles"]["as_found"]["settings"] == {"client": {}, "server": {}}
 
 
 def test_its_levels_are_those_of_the_devices_that_can_vary():
-    made = plan(node("tx", "tso", fixed=["gro"]), node("tso", fixed=["gro"]))
-    assert made["profiles"]["as_found"]["levels"] == {
+    campaign_plan = plan(node("tx", "tso", fixed=["gro"]), node("tso", fixed=["gro"]))
+    assert campaign_plan["profiles"]["as_found"]["levels"] == {
         "tx": "mixed",
         "rx": "on",
         "tso": "off",
@@ -151,12 +151,14 @@ def test_a_cure_that_is_applied_is_recognised():
 
 
 def test_a_cure_of_one_device_is_recognised_by_its_trials():
-    made = plan(node("tx"), node())
+    campaign_plan = plan(node("tx"), node())
     assert "tx is off at some devices, but with tx on it is broken" in said(
-        made, with_tx, lambda: False
+        campaign_plan, with_tx, lambda: False
     )
     rare = random.Random(5)
-    line = said(made, lambda levels: with_tx(levels) and rare.random() < 0.5, lambda: False)
+    line = said(
+        campaign_plan, lambda levels: with_tx(levels) and rare.random() < 0.5, lambda: False
+    )
     assert " As found 0 of 4 trials were in trouble." in line and "workaround" not in line
 
 
@@ -171,29 +173,31 @@ def test_a_workaround_that_is_not_needed_is_said_to_be_none():
 
 
 def test_a_state_that_no_profile_has_is_broken_by_itself():
-    made = plan(node("tx"), node())
-    trials = checks(made, lambda _levels: False, lambda: True)
-    line = said(made, lambda _levels: False, lambda: True)
+    campaign_plan = plan(node("tx"), node())
+    trials = checks(campaign_plan, lambda _levels: False, lambda: True)
+    line = said(campaign_plan, lambda _levels: False, lambda: True)
     assert "arrived wrong in 4 of 4 trials with the hosts as found, in 0 of 48 without" in line
     assert "set all of them on, at all of these devices" in line
-    looks = [decide(made, trials, look, []) for look in made["looks"]]
+    looks = [decide(campaign_plan, trials, look, []) for look in campaign_plan["looks"]]
     assert [look["named"] for look in looks] == [[], [], ["the hosts as found"]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7])
 def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
-    made = plan(node("tx"), node())
+    campaign_plan = plan(node("tx"), node())
     named = 0
     for seed in range(100):
         drawn = random.Random(f"{share} {seed}").random
         trials = checks(
-            made, lambda _levels, drawn=drawn: drawn() < share, lambda drawn=drawn: drawn() < share
+            campaign_plan,
+            lambda _levels, drawn=drawn: drawn() < share,
+            lambda drawn=drawn: drawn() < share,
         )
         tests = []
-        for look in made["looks"]:
-            tests.append(decide(made, trials, look, list(tests)))
-        end = {**made, "looked": tests}
+        for look in campaign_plan["looks"]:
+            tests.append(decide(campaign_plan, trials, look, list(tests)))
+        end = {**campaign_plan, "looked": tests}
         blamed = any(row.blames for row in verdicts(end, checks_of(trials)))
         named += blamed or any(test["answered"] for test in tests)
     assert named <= 12  # of 100 at 5 %, more than 12 have a chance of 0.1 %

@@ -88,8 +88,8 @@ TRIALS = [
 ]
 
 
-def rows(found):
-    return {(row.factor, row.end): row.verdict for row in found}
+def rows(verdicts_found):
+    return {(row.factor, row.end): row.verdict for row in verdicts_found}
 
 
 def test_profiles_that_differ_in_one_factor_are_compared():
@@ -102,14 +102,14 @@ def test_profiles_that_differ_in_one_factor_are_compared():
 
 
 def test_verdicts_of_a_campaign():
-    found = verdicts_of(ALONE, TRIALS, MANIFEST)
-    assert rows(found) == {
+    verdicts_found = verdicts_of(ALONE, TRIALS, MANIFEST)
+    assert rows(verdicts_found) == {
         ("tso", "client"): "changed_others",
         ("tso", "server"): "no_op",
         ("gro", "client"): "no_op",
         ("gro", "server"): "applied",
     }
-    assert found[0].others == ["tx-udp-segmentation"]
+    assert verdicts_found[0].others == ["tx-udp-segmentation"]
 
 
 def test_side_effects_belong_to_no_factor_when_all_change_at_once():
@@ -117,14 +117,16 @@ def test_side_effects_belong_to_no_factor_when_all_change_at_once():
         trial(1, "all_off", 0.0, 0.0),
         trial(2, "all_on", 0.98, 0.98, ["tx-udp-segmentation"]),
     ]
-    found = verdicts_of(plan(all_on=("on", "on"), all_off=("off", "off")), trials, MANIFEST)
-    assert rows(found)["tso", "client"] == "applied"
-    assert all(row.confounded for row in found)
+    verdicts_found = verdicts_of(
+        plan(all_on=("on", "on"), all_off=("off", "off")), trials, MANIFEST
+    )
+    assert rows(verdicts_found)["tso", "client"] == "applied"
+    assert all(row.confounded for row in verdicts_found)
 
 
 def test_the_device_of_a_guest_is_a_tenants_and_its_nodes_are_the_nodes():
-    own = {"links": {"eth0": {}}, "devices": {}, "tenant_of": "node1"}
-    nodes = {"nodes": {**MANIFEST["nodes"], "guest1": {"before": own}}}
+    guest = {"links": {"eth0": {}}, "devices": {}, "tenant_of": "node1"}
+    nodes = {"nodes": {**MANIFEST["nodes"], "guest1": {"before": guest}}}
     assert class_of("eth0", nodes, "guest1") == "tenant"
     assert (
         class_of("node1:underlay0", nodes, "guest1")
@@ -152,18 +154,18 @@ RINGS = {
 
 
 def visit(visit, profile, refused=(), missed=()):
-    found = trial(visit, profile, 0.0, 0.0)
-    told = {
+    trial_of_visit = trial(visit, profile, 0.0, 0.0)
+    evidence = {
         "fixed": {
             f"rings {name}": {"asked": 4096, "reason": "Operation not supported"}
             for name in refused
         },
         "not_honoured": {f"rings {name}": {"asked": 4096, "is": 256} for name in missed},
     }
-    found["evidence"] = {
-        "settings": {"client": {}, "server": {"underlay0": told}}
+    trial_of_visit["evidence"] = {
+        "settings": {"client": {}, "server": {"underlay0": evidence}}
     }  # read back, without packets
-    return found
+    return trial_of_visit
 
 
 @pytest.mark.parametrize(
@@ -183,11 +185,11 @@ def visit(visit, profile, refused=(), missed=()):
     ids=["all refused", "one refused", "none taken", "one each", "all taken"],
 )
 def test_what_no_packet_proves_is_refused_or_read_back(refused, missed, verdict, reason):
-    asked = {
+    campaign_keys = {
         "factors": [RINGS],
         "profiles": {"a": {"levels": {"ring": "256"}}, "b": {"levels": {"ring": "4096"}}},
     }
-    (row,) = verdicts_of(asked, [visit(1, "a"), visit(2, "b", refused, missed)], MANIFEST)
+    (row,) = verdicts_of(campaign_keys, [visit(1, "a"), visit(2, "b", refused, missed)], MANIFEST)
     assert (row.verdict, row.reason, row.proof) == (verdict, reason, "read_back")
     assert (row.factor, row.end, row.node, row.device) == (
         "ring",

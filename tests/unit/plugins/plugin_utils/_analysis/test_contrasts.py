@@ -45,14 +45,14 @@ def values_of(plan, pairs):
 def test_main_effects_and_pairs_of_a_fraction():
     plan = plan_of([feature(name) for name in "abcde"])
     pairs = {("a", "b"): 0.4}
-    (labels, weights), (told, pair_weights) = screen_effects(plan)
-    found = dict(zip((label["factor"] for label in labels), weights @ values_of(plan, pairs)))
+    (labels, weights), (pair_labels, pair_weights) = screen_effects(plan)
+    mains = dict(zip((label["factor"] for label in labels), weights @ values_of(plan, pairs)))
     # A main effect is the mean over the other factors' levels: half of the pair's is in each of its
     # two.
-    assert found == pytest.approx({**MAIN, "a": 0.4, "b": 0.1})
+    assert mains == pytest.approx({**MAIN, "a": 0.4, "b": 0.1})
     together = {
         tuple(label["factors"]): effect
-        for label, effect in zip(told, pair_weights @ values_of(plan, pairs))
+        for label, effect in zip(pair_labels, pair_weights @ values_of(plan, pairs))
     }
     assert together[("a", "b")] == pytest.approx(0.4)
     assert sum(abs(effect) for effect in together.values()) == pytest.approx(0.4)
@@ -60,20 +60,20 @@ def test_main_effects_and_pairs_of_a_fraction():
 
 def test_pairs_that_cannot_be_told_apart_are_one_row():
     plan = plan_of([feature(name) for name in "abcdefgh"])
-    _mains, (told, weights) = screen_effects(plan)
-    assert len(told) == len(weights) == 7
+    _mains, (pair_labels, weights) = screen_effects(plan)
+    assert len(pair_labels) == len(weights) == 7
     assert sorted(
-        tuple(pair) for row in told for pair in [row["factors"], *row["aliases"]]
+        tuple(pair) for row in pair_labels for pair in [row["factors"], *row["aliases"]]
     ) == sorted(
-        (one, two) for place, one in enumerate("abcdefgh") for two in "abcdefgh"[place + 1 :]
+        (first, two) for index, first in enumerate("abcdefgh") for two in "abcdefgh"[index + 1 :]
     )
 
 
 def test_main_effects_where_some_combinations_cannot_be():
     plan = plan_of([feature("a"), feature("b", needs=["a"]), *map(feature, "cde")])
     (labels, weights), _pairs = screen_effects(plan)
-    found = dict(zip((label["factor"] for label in labels), weights @ values_of(plan, {})))
-    assert found == pytest.approx(MAIN)
+    mains = dict(zip((label["factor"] for label in labels), weights @ values_of(plan, {})))
+    assert mains == pytest.approx(MAIN)
 
 
 def test_factors_of_three_levels():
@@ -84,10 +84,10 @@ def test_factors_of_three_levels():
         sizes[plan["profiles"][name]["levels"]["rings"]] for name in order_of(plan)
     ]
     (labels, weights), _pairs = screen_effects(plan)
-    found = {
+    mains = {
         (label["factor"], label["level"]): effect for label, effect in zip(labels, weights @ values)
     }
-    assert found == pytest.approx(
+    assert mains == pytest.approx(
         {
             ("rings", "1024"): 0.1,
             ("rings", "4096"): -0.2,

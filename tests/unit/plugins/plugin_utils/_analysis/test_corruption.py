@@ -44,95 +44,99 @@ def with_payload(row, content):
     }
 
 
-def confirmed(made, effect, wrong):
+def confirmed(campaign_plan, effect, wrong):
     """Return the plan of a whole campaign and its trials; ``wrong`` says of a profile and the
     number of its check how many messages of it arrive wrong.
     """
-    rows = list(trials(made, effect))
-    decided = confirmation_of(made, nominate(made, rows))
-    whole = with_confirmation(made, decided)
-    second = {**whole, "visits": decided["visits"], "workloads": [*made["workloads"]]}
-    second["workloads"].append({**made["verify"], "test": "TCP_STREAM"})
-    seen = dict.fromkeys(whole["profiles"], 0)
+    rows = list(trials(campaign_plan, effect))
+    decided = confirmation_of(campaign_plan, nominate(campaign_plan, rows))
+    whole_plan = with_confirmation(campaign_plan, decided)
+    second = {**whole_plan, "visits": decided["visits"], "workloads": [*campaign_plan["workloads"]]}
+    second["workloads"].append({**campaign_plan["verify"], "test": "TCP_STREAM"})
+    visits_seen = dict.fromkeys(whole_plan["profiles"], 0)
     for row in trials(second, effect):
         made_here = {**row, "part": "confirm"}
         if row["workload"]["name"] == CHECK:
-            seen[row["profile"]] += 1
-            content = found(wrong(row["profile"], seen[row["profile"]]))
+            visits_seen[row["profile"]] += 1
+            content = found(wrong(row["profile"], visits_seen[row["profile"]]))
             made_here = with_payload(made_here, content)
         rows.append(made_here)
-    return whole, rows
+    return whole_plan, rows
 
 
 def recommended(wrong, **more):
-    made = plan(design="one_at_a_time", factors=["a", "b"], **more)
-    analysis = checked(*confirmed(made, boost(a=1.5, b=1.3), wrong))
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"], **more)
+    analysis = checked(*confirmed(campaign_plan, boost(a=1.5, b=1.3), wrong))
     assert analysis["unfinished"] is None
     assert analysis["trials"]["unplanned"] == 0 and analysis["trials"]["missing"] == 0
     return analysis["recommendation"]
 
 
 def test_each_visit_of_a_confirmation_ends_with_a_check_of_the_payload_on_each_path():
-    made = plan(design="one_at_a_time", factors=["a", "b"], paths=["physical", "tenant_vxlan"])
-    assert all(cell["workload"] != CHECK for visit in made["visits"] for cell in visit["cells"])
+    campaign_plan = plan(
+        design="one_at_a_time", factors=["a", "b"], paths=["physical", "tenant_vxlan"]
+    )
+    assert all(
+        cell["workload"] != CHECK for visit in campaign_plan["visits"] for cell in visit["cells"]
+    )
     nominees = [{"role": "chosen", "name": "a=on", "levels": {"a": "on"}}]
-    for visit in confirmation_of(made, nominees)["visits"]:
+    for visit in confirmation_of(campaign_plan, nominees)["visits"]:
         assert [cell["workload"] for cell in visit["cells"][2:]] == [CHECK, CHECK]
         assert {cell["path"] for cell in visit["cells"][2:]} == {"physical", "tenant_vxlan"}
         assert len({cell["id"] for cell in visit["cells"]}) == 4
 
 
 @pytest.mark.parametrize(
-    "asked", [{"verify": False}, {"workloads": ["tcp_stream", "payload"]}, {"confirm": 0}]
+    "keys", [{"verify": False}, {"workloads": ["tcp_stream", "payload"]}, {"confirm": 0}]
 )
-def test_where_it_is_not_wanted_or_is_there_already_no_check_is_added(asked):
-    made = plan(design="one_at_a_time", factors=["a", "b"], **asked)
-    assert "verify" not in made
+def test_where_it_is_not_wanted_or_is_there_already_no_check_is_added(keys):
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"], **keys)
+    assert "verify" not in campaign_plan
 
 
 def test_a_plan_of_an_earlier_version_stays_as_it_is():
-    made = plan(design="one_at_a_time", factors=["a", "b"])
-    old = {key: value for key, value in made.items() if key != "verify"}
-    assert plan_file.differences(old, made) == []
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"])
+    old = {key: value for key, value in campaign_plan.items() if key != "verify"}
+    assert plan_file.differences(old, campaign_plan) == []
     nominees = [{"role": "chosen", "name": "a=on", "levels": {"a": "on"}}]
     assert {len(visit["cells"]) for visit in confirmation_of(old, nominees)["visits"]} == {1}
 
 
 def test_what_is_clean_is_recommended():
-    wanted = recommended(lambda profile, number: 0)
-    assert wanted["name"] == "a=on,b=on" and wanted["confirmed"]
+    recommendation = recommended(lambda profile, number: 0)
+    assert recommendation["name"] == "a=on,b=on" and recommendation["confirmed"]
 
 
 @pytest.mark.parametrize("paths", [["physical"], ["physical", "tenant", "tenant_vxlan"]])
 def test_one_wrong_message_in_one_of_all_trials_forbids_a_profile(paths):
-    wanted = recommended(
+    recommendation = recommended(
         lambda profile, number: int(profile == "a=on,b=on" and number == 4), paths=paths
     )
-    assert wanted["name"] == "a=on"
-    assert wanted["forbidden"] == [
+    assert recommendation["name"] == "a=on"
+    assert recommendation["forbidden"] == [
         {"profile": "a=on,b=on", "reason": "the payload arrived wrong in 1 trial"}
     ]
 
 
 def test_what_is_wrong_without_offloads_too_forbids_none():
-    wanted = recommended(
+    recommendation = recommended(
         lambda profile, number: number % 2 if profile == "all_off" else number == 4
     )
-    assert wanted["name"] == "a=on,b=on"
+    assert recommendation["name"] == "a=on,b=on"
 
 
 def test_a_control_with_offloads_on_is_not_kept_where_it_corrupts():
-    made = plan(
+    campaign_plan = plan(
         design="profiles",
         factors=["a", "b"],
         profiles={"base": {"a": "on"}, "less": {}, "more": {"a": "on", "b": "on"}},
         workloads=["payload"],
     )
     rows = []
-    for row in trials(made):
+    for row in trials(campaign_plan):
         first = row["block"] == 1 and row["profile"] != "less"
         rows.append(with_payload(row, found(wrong=int(first))))
-    refused = [row["profile"] for row in checked(made, rows)["failures"] if row["forbids"]]
+    refused = [row["profile"] for row in checked(campaign_plan, rows)["failures"] if row["forbids"]]
     assert refused == ["base", "more"]
 
 
@@ -141,13 +145,13 @@ def test_of_searches_none_recommends_what_corrupts():
     it.
     """
     for seed in range(3):
-        made = searching.make_search(
+        search_made = searching.make_search(
             seed=seed, factors=["tso", "gso", "gro"], trials=2, verify=True
         )
         machine = Corrupting(lambda levels: 0.4 * (levels["tso"] == "on"), "plain", seed)
-        whole, record, _decided = searching.confirmed(made, machine)
-        wanted = checked(whole, record)["recommendation"]
-        assert wanted["levels"].get("tso", "off") == "off"
+        whole_plan, record, _decided = searching.confirmed(search_made, machine)
+        recommendation = checked(whole_plan, record)["recommendation"]
+        assert recommendation["levels"].get("tso", "off") == "off"
 
 
 class Corrupting(searching.Machine):

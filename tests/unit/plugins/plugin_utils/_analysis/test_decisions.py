@@ -36,7 +36,7 @@ def run(design, truth, campaigns=8, stalls=None, **more):
     ]
 
 
-# Beside the plain one: scatter that comes in waves, and trials that are missing.
+# In addition to the plain one: scatter that comes in waves, and trials that are missing.
 NOISES = each_day(("plain", "AR(1)", "interference", "30 % lost"), worlds.NOISES)
 
 
@@ -67,8 +67,8 @@ def test_the_score_over_all_tables_is_as_sure_as_it_says(noise):
 
 @DESIGNS
 def test_where_some_effects_are_real_the_others_are_not_claimed(design):
-    found = claims.partial(decisions.plan_of(design, 2, BLOCKS[design]), "plain", 4, 60)
-    assert at_least(found) <= 0.05
+    share = claims.partial(decisions.plan_of(design, 2, BLOCKS[design]), "plain", 4, 60)
+    assert at_least(share) <= 0.05
 
 
 @DESIGNS
@@ -82,16 +82,18 @@ def test_traps_are_not_recommended(design, trap):
 def test_settings_that_do_not_add_up_are_not_recommended_together():
     truth, _stalls = decisions.TRAPS["together 8 % worse than tso alone"]
     for design in ("one_at_a_time", "full_factorial"):
-        wanted = [outcome.recommendation for outcome in run(design, truth, 3)]
-        assert {found.name for found in wanted} == {"tso=on"}
-        assert {found.confirmed_by for found in wanted} == {"confirmation"}
+        recommendations = [outcome.recommendation for outcome in run(design, truth, 3)]
+        assert {recommendation.name for recommendation in recommendations} == {"tso=on"}
+        assert {recommendation.confirmed_by for recommendation in recommendations} == {
+            "confirmation"
+        }
 
 
 def test_a_factorial_recommends_what_helps_only_together():
     truth, _stalls = decisions.TRAPS["each alone -6 %, together +20 %"]
-    wanted = [outcome.recommendation for outcome in run("full_factorial", truth, 3)]
-    assert {found.name for found in wanted} == {"tso=on,gso=on"} and all(
-        found.confirmed for found in wanted
+    recommendations = [outcome.recommendation for outcome in run("full_factorial", truth, 3)]
+    assert {recommendation.name for recommendation in recommendations} == {"tso=on,gso=on"} and all(
+        found.confirmed for found in recommendations
     )
 
 
@@ -107,10 +109,13 @@ def test_a_main_effect_is_tested_in_its_own_scatter():
 
 def test_without_a_confirmation_nothing_is_called_confirmed():
     truth = decisions.pair(1.3, 1.0, 1.3)
-    wanted = [outcome.recommendation for outcome in run("one_at_a_time", truth, 3, confirm=0)]
-    assert {(found.name, found.confirmed, found.confirmed_by) for found in wanted} == {
-        ("tso=on", False, None)
-    }
+    recommendations = [
+        outcome.recommendation for outcome in run("one_at_a_time", truth, 3, confirm=0)
+    ]
+    assert {
+        (recommendation.name, recommendation.confirmed, recommendation.confirmed_by)
+        for recommendation in recommendations
+    } == {("tso=on", False, None)}
 
 
 def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is():
@@ -121,10 +126,10 @@ def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is()
     for outcome in shown:
         plan, fresh = outcome.judged
         row = outcome.recommendation.by[0]
-        own = [part.metrics[0].found["rows"]["mean"][0] for part in (plan, fresh)]
-        place = [part.part.place("tso=on") for part in (plan, fresh)]
-        assert row.planned == pytest.approx(np.exp(own[0][place[0]]), rel=1e-5)
-        assert row.ratio == pytest.approx(np.exp(own[1][place[1]]), rel=1e-5)
+        means = [part.metrics[0].found["rows"]["mean"][0] for part in (plan, fresh)]
+        indexes = [part.part.place("tso=on") for part in (plan, fresh)]
+        assert row.planned == pytest.approx(np.exp(means[0][indexes[0]]), rel=1e-5)
+        assert row.ratio == pytest.approx(np.exp(means[1][indexes[1]]), rel=1e-5)
         assert row.n == fresh.cube.blocks
 
 
@@ -133,20 +138,26 @@ def test_what_the_plan_shows_and_the_confirmation_does_not_find_is_not_recommend
     plan, fresh = outcome.judged
     assert outcome.recommendation.name == "tso=on"
     fresh.part.scores[fresh.part.place("tso=on")] -= 0.2
-    told = judge.recommend(outcome.judged, ())
-    assert told.name is None
+    recommended = judge.recommend(outcome.judged, ())
+    assert recommended.name is None
 
 
 def test_one_candidate_is_confirmed_by_the_plan():
     (outcome,) = run("on_off", decisions.pair(1.0, 1.0, 1.5), 1)
-    wanted = outcome.recommendation
-    assert len(outcome.judged) == 1 and wanted.confirmed_by == "plan" and wanted.best
-    assert wanted.changes == {"tso": "on", "gso": "on"} and wanted.not_told_apart == []
-    assert {row.state for row in wanted.by} == {"better"} and wanted.costs_unknown_in == []
+    recommendation = outcome.recommendation
+    assert (
+        len(outcome.judged) == 1 and recommendation.confirmed_by == "plan" and recommendation.best
+    )
+    assert (
+        recommendation.changes == {"tso": "on", "gso": "on"} and recommendation.not_told_apart == []
+    )
+    assert {row.state for row in recommendation.by} == {
+        "better"
+    } and recommendation.costs_unknown_in == []
 
 
-def _ends(found):
-    return np.log([found.low, found.high])
+def _ends(effects_found):
+    return np.log([effects_found.low, effects_found.high])
 
 
 def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_effect():
@@ -154,14 +165,14 @@ def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_e
     recommended = [outcome for outcome in outcomes if outcome.recommendation.name]
     assert len(recommended) > 8
     for outcome in recommended:
-        wanted = outcome.recommendation
+        recommendation = outcome.recommendation
         part = outcome.judged[0].part
-        _mean, low, high = part.interval(wanted.name)
-        own_low, own_high = _ends(wanted.score)
+        _mean, low, high = part.interval(recommendation.name)
+        own_low, own_high = _ends(recommendation.score)
         assert 0 <= own_low < low and own_high == pytest.approx(high, abs=1e-5)
-        for row, piece in zip(wanted.by, part.pieces):
-            found = piece.metric.found["rows"]
-            usual = [found[end][piece.table, 0] for end in ("low", "high")]
+        for row, piece in zip(recommendation.by, part.pieces):
+            effects_found = piece.metric.found["rows"]
+            usual = [effects_found[end][piece.table, 0] for end in ("low", "high")]
             outer, other = ("low", "high") if piece.sign > 0 else ("high", "low")
             near, far = usual if piece.sign > 0 else usual[::-1]
             assert np.log(getattr(row, other)) == pytest.approx(far, abs=1e-5)
@@ -175,10 +186,12 @@ def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_e
 @pytest.mark.parametrize("noise", each_day(("plain",), ("plain", "AR(1)", "heavy tails", "skewed")))
 def test_intervals_of_what_on_off_recommends_hold_after_it_was_picked(noise):
     """One campaign in seven to four shows +2 %; without an allowance, 81 to 87 % of its intervals hold."""
-    found = picked.picked(noise, (1.02,) * 4, 1000, seed=11)
-    assert found["recommended"] > 80
-    assert found["score"] / found["recommended"] > 0.89
-    assert found["answer"] / found["recommended"] > 0.75  # plain: 84 %; each that is shown is named
+    counts = picked.picked(noise, (1.02,) * 4, 1000, seed=11)
+    assert counts["recommended"] > 80
+    assert counts["score"] / counts["recommended"] > 0.89
+    assert (
+        counts["answer"] / counts["recommended"] > 0.75
+    )  # plain: 84 %; each that is shown is named
 
 
 def test_what_is_not_known_of_a_table_is_said():

@@ -47,8 +47,8 @@ def test_rare_faults_are_placed_in_most_chains_under_each_noise():
 def test_an_end_at_which_nothing_breaks_is_left_out(side, devices):
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
     truth = chains.Hop(("tx",), side, devices)
-    made, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-    assert made[-1]["answered"]
+    campaign_plan, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+    assert campaign_plan[-1]["answered"]
     assert likeliest(plan, payload.checks_of(record)) == [[truth]]
     other = {"client": "server", "server": "client"}[side]
     late = {trial["profile"] for trial in record if trial["block"] > 2}
@@ -58,8 +58,8 @@ def test_an_end_at_which_nothing_breaks_is_left_out(side, devices):
 
 def test_an_end_that_breaks_seldom_is_not_left_out():
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
-    here = curing.measured(hops.Chain(plan, NOWHERE, 0.0, "none", 1), plan).planned
-    tallies = at(here, curing.PLACE)
+    planned_checks = curing.measured(hops.Chain(plan, NOWHERE, 0.0, "none", 1), plan).planned
+    tallies = at(planned_checks, curing.PLACE)
     often, seldom = "tx_at_client", "tx_at_server"
     tallies[often].update(troubled=3, kinds={payload.WRONG: 3}, trials=6)
     for trials, spared in ((1, False), (3, False), (6, True)):
@@ -88,17 +88,17 @@ def test_what_both_ends_break_is_placed_at_both():
 
 
 @pytest.mark.parametrize(
-    "seen, said",
+    "causes_seen, message",
     [
         ({"wrong": 1}, payload.WRONG),
         ({"missing": 1}, payload.LOST_ANY),
         ({"duplicated": 1}, payload.TWICE),
     ],
 )
-def test_the_verdict_names_the_hop(seen, said):
+def test_the_verdict_names_the_hop(causes_seen, message):
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
     checks = payload.Checks({}, {})
-    wrong = {**found()["checks"]["tcp_forward"], **seen}
+    wrong = {**found()["checks"]["tcp_forward"], **causes_seen}
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
         sent = ["tx_at_client_tenant", "tx_at_client_tenant_port", "tx_at_client_tunnel"]
@@ -109,5 +109,5 @@ def test_the_verdict_names_the_hop(seen, said):
         )
         checks.see(("physical", 1500, visit["profile"]), None, checked)
     [line] = payload_sentences(plan, checks)
-    assert f": {said} in " in line["text"]
+    assert f": {message} in " in line["text"]
     assert "The hop: tx at the tunnel of the client." in line["text"]

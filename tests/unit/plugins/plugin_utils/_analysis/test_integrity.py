@@ -43,12 +43,12 @@ def tally(trials, troubled, sent=1000, missing=0):
     counts = {"sent": sent, "wrong": troubled, "short": 0, "missing": missing}
     check = {**counts, "first": {"number": 1, "size": 65, "offset": 64} if troubled else None}
     kinds = {"the payload arrived wrong": troubled} if troubled else {}
-    whole = {"checks": {"tcp_forward": check}}
-    return {"trials": trials, "troubled": troubled, "kinds": kinds, "lesser": {}, "whole": whole}
+    entry = {"checks": {"tcp_forward": check}}
+    return {"trials": trials, "troubled": troubled, "kinds": kinds, "lesser": {}, "whole": entry}
 
 
 def checks(**troubled):
-    """Return 12 trials of each profile, of which those were wrong that are named."""
+    """Return 12 trials of each profile; ``troubled`` gives how many were wrong."""
     counts = {name: troubled.get(name.replace("=", "_"), 0) for name in plan()["profiles"]}
     planned = {("physical", 9000, name): tally(12, count) for name, count in counts.items()}
     return payload.Checks(planned, {})
@@ -78,22 +78,22 @@ def but(*names):
 def test_verdicts(troubled, verdict, blamed, off):
     (row,) = integrity.verdicts(plan(), checks(**troubled))
     assert row.verdict == verdict
-    assert [one.settings for one in row.blames] == blamed
+    assert [blame.settings for blame in row.blames] == blamed
     assert row.off == off
 
 
 def test_where_all_off_was_not_visited_it_is_not_known_whether_an_offload_does_it():
-    found = checks(**ALWAYS)
-    del found.planned["physical", 9000, "all_off"]
-    (row,) = integrity.verdicts(plan(), found)
+    checks_found = checks(**ALWAYS)
+    del checks_found.planned["physical", 9000, "all_off"]
+    (row,) = integrity.verdicts(plan(), checks_found)
     assert row.verdict == "broken everywhere"
-    assert "All off was not among them" in payload_sentences(plan(), found)[0]["text"]
+    assert "All off was not among them" in payload_sentences(plan(), checks_found)[0]["text"]
 
 
 def test_the_sentence_names_what_to_switch_off():
-    (one,) = payload_sentences(plan(), checks(all_on=12, gro_off=11))
-    assert one["verdict"] == "worse"
-    assert one["text"] == (
+    (sentence,) = payload_sentences(plan(), checks(all_on=12, gro_off=11))
+    assert sentence["verdict"] == "worse"
+    assert sentence["text"] == (
         "Broken over physical at MTU 9000: the payload arrived wrong in 23 of 24 trials with "
         "tso on, in 0 of 36 without (p = 1e-15); switch tso off. The smallest message that "
         "arrived wrong has 65 bytes, from byte 64 on."
@@ -101,9 +101,9 @@ def test_the_sentence_names_what_to_switch_off():
 
 
 def test_a_clean_verdict_states_its_bounds():
-    (one,) = payload_sentences(plan(), checks())
+    (sentence,) = payload_sentences(plan(), checks())
     # 2,000 messages of 24 trials with TSO: 1 - (0.05 / 6) ** (1 / 2000) is 1 in 418.
-    assert one["text"] == (
+    assert sentence["text"] == (
         "Clean over physical at MTU 9000: all 5,000 messages of 60 trials arrived as sent. With "
         "95 % confidence and any one of these settings on, fewer than 1 in 418 messages arrives "
         "otherwise (least is known of tso), and fewer than 19 % of the trials are in trouble."
@@ -111,16 +111,18 @@ def test_a_clean_verdict_states_its_bounds():
 
 
 def test_datagrams_that_busy_cpus_lost_are_counted_in_a_clean_verdict():
-    found = checks()
-    found.planned["physical", 9000, "all_on"] = tally(12, 0, missing=2)
-    (one,) = payload_sentences(plan(), found)
-    assert "4,998 of 5,000 messages of 60 trials arrived as sent, and 2 were lost" in one["text"]
-    assert "fewer than 1 in 231 messages" in one["text"]
+    checks_found = checks()
+    checks_found.planned["physical", 9000, "all_on"] = tally(12, 0, missing=2)
+    (sentence,) = payload_sentences(plan(), checks_found)
+    assert (
+        "4,998 of 5,000 messages of 60 trials arrived as sent, and 2 were lost" in sentence["text"]
+    )
+    assert "fewer than 1 in 231 messages" in sentence["text"]
 
 
-@pytest.mark.parametrize("seen, of, highest", [(0, 59, 0.0495), (1, 93, 0.0500), (5, 5, 1.0)])
-def test_the_bounds_are_those_of_clopper_and_pearson(seen, of, highest):
-    assert exact.highest_share(seen, of, 0.05) == pytest.approx(highest, abs=2e-4)
+@pytest.mark.parametrize("hits, of, highest", [(0, 59, 0.0495), (1, 93, 0.0500), (5, 5, 1.0)])
+def test_the_bounds_are_those_of_clopper_and_pearson(hits, of, highest):
+    assert exact.highest_share(hits, of, 0.05) == pytest.approx(highest, abs=2e-4)
 
 
 def test_bounds_hold_in_95_of_100_campaigns():
@@ -129,11 +131,11 @@ def test_bounds_hold_in_95_of_100_campaigns():
     wrong = 0
     for _campaign in range(400):
         rate = chance.choice([1e-4, 1e-3, 3e-3])
-        found = payload.Checks({}, {})
+        all_checks = payload.Checks({}, {})
         for name in plan()["profiles"]:
             lost = sum(chance.random() < rate for _message in range(200))
-            found.planned["physical", 9000, name] = tally(2, 0, sent=200, missing=lost)
-        (row,) = integrity.verdicts(plan(), found)
+            all_checks.planned["physical", 9000, name] = tally(2, 0, sent=200, missing=lost)
+        (row,) = integrity.verdicts(plan(), all_checks)
         wrong += any(bound.messages < rate for bound in row.bounds)
     assert wrong <= 20
 
@@ -152,19 +154,21 @@ def test_the_same_trouble_everywhere_blames_a_setting_seldom():
 
 def lossy(**troubled):
     """Return checks in which segments were lost, and nothing was wrong."""
-    found = checks(**troubled)
-    for one in found.planned.values():
-        one["kinds"] = dict.fromkeys([payload.SEGMENTS_LOST] if one["troubled"] else [], 1)
-        one["whole"]["checks"]["tcp_forward"].update(wrong=0, first=None)
-    return found
+    checks_found = checks(**troubled)
+    for tally_of_profile in checks_found.planned.values():
+        tally_of_profile["kinds"] = dict.fromkeys(
+            [payload.SEGMENTS_LOST] if tally_of_profile["troubled"] else [], 1
+        )
+        tally_of_profile["whole"]["checks"]["tcp_forward"].update(wrong=0, first=None)
+    return checks_found
 
 
 @pytest.mark.parametrize("troubled", [{"all_on": 1}, ALWAYS])
 def test_a_queue_that_overflows_breaks_nothing(troubled):
     (row,) = integrity.verdicts(plan(), lossy(**troubled))
     assert (row.verdict, row.off) == ("lossy", [])
-    (one,) = payload_sentences(plan(), lossy(**troubled))
-    assert one["text"].startswith(
+    (sentence,) = payload_sentences(plan(), lossy(**troubled))
+    assert sentence["text"].startswith(
         "Packets are lost over physical at MTU 9000: segments were lost and sent again in "
         f"{sum(troubled.values())} of 60 trials, and no setting was shown to do it."
     )
@@ -172,14 +176,14 @@ def test_a_queue_that_overflows_breaks_nothing(troubled):
 
 @pytest.mark.parametrize("sign", payload.LESSER)
 def test_what_a_network_does_by_itself_is_a_settings_fault_where_it_goes_with_it(sign):
-    found = checks()
+    checks_found = checks()
     for name in ("all_on", "gro=off"):
-        found.planned["physical", 9000, name]["lesser"] = {sign: 8}
-    (row,) = integrity.verdicts(plan(), found)
+        checks_found.planned["physical", 9000, name]["lesser"] = {sign: 8}
+    (row,) = integrity.verdicts(plan(), checks_found)
     assert (row.verdict, row.off, row.blames[0].kind) == ("broken", ["tso"], sign)
-    for tally in found.planned.values():
+    for tally in checks_found.planned.values():
         tally["lesser"] = {sign: 3}  # as on busy CPUs
-    (row,) = integrity.verdicts(plan(), found)
+    (row,) = integrity.verdicts(plan(), checks_found)
     assert row.verdict == "clean"
 
 

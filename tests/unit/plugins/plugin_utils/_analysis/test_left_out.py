@@ -21,23 +21,25 @@ from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._analysis.e
 
 
 def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
-    made = plan(factors=["tso"], blocks=12)
-    rows = list(trials(made, boost(tso=1.5)))
+    campaign_plan = plan(factors=["tso"], blocks=12)
+    rows = list(trials(campaign_plan, boost(tso=1.5)))
     rows[0].update(
         marks=[{"guard": "mss", "reason": "r", "excludes": True}, {"guard": "steal", "reason": "r"}]
     )
     rows[1].update(error="no route", result={})
     rows[2].update(marks=[{"guard": "line_rate", "reason": "r", "excludes": False}])
     rows += [dict(rows[5]), dict(rows[5], profile="other"), dict(rows[5], block=99)]
-    found = checked(made, rows[:3] + rows[4:])
-    assert found["unfinished"]["visits_missing"] == 1 and found["unfinished"]["extended"]
+    analysis = checked(campaign_plan, rows[:3] + rows[4:])
+    assert analysis["unfinished"]["visits_missing"] == 1 and analysis["unfinished"]["extended"]
     assert (
-        found["unfinished"]["seconds"] > 0 and found["warnings"][0] == found["unfinished"]["text"]
+        analysis["unfinished"]["seconds"] > 0
+        and analysis["warnings"][0] == analysis["unfinished"]["text"]
     )
     assert (
-        metric(found)["rows"][0]["state"] == "unknown" and found["recommendation"]["name"] is None
+        metric(analysis)["rows"][0]["state"] == "unknown"
+        and analysis["recommendation"]["name"] is None
     )
-    assert found["trials"] == {
+    assert analysis["trials"] == {
         "planned": 24,
         "recorded": 26,
         "used": 21,
@@ -50,36 +52,37 @@ def test_marked_failed_unplanned_and_repeated_trials_are_counted_and_left_out():
         "excluded_by": {"mss": 1, "steal": 1},
         "failures": [{"id": rows[1]["id"], "error": "no route"}],
     }
-    assert analyse(made, rows, include_marked=True).trials.excluded == 0
-    assert found["warnings"][3] == "1 marked trial is left out (mss 1, steal 1)"
+    assert analyse(campaign_plan, rows, include_marked=True).trials.excluded == 0
+    assert analysis["warnings"][3] == "1 marked trial is left out (mss 1, steal 1)"
 
 
 def test_a_lost_trial_of_one_profile_is_told():
-    made = plan(design="one_at_a_time", factors=["a", "b"])
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"])
     rows = [
         row
-        for row in trials(made, boost(a=2.0))
+        for row in trials(campaign_plan, boost(a=2.0))
         if not (row["profile"] == "a=on" and row["block"] == 3)
     ]
-    found = metric(checked(made, rows))
-    assert [row["n"] for row in found["rows"]] == [7, 8]
-    assert "fewer than 8 blocks, so less can be shown: a=on (7)" in found["warnings"]
+    metric_analysis = metric(checked(campaign_plan, rows))
+    assert [row["n"] for row in metric_analysis["rows"]] == [7, 8]
+    assert "fewer than 8 blocks, so less can be shown: a=on (7)" in metric_analysis["warnings"]
 
 
 def test_a_profile_that_was_never_used_is_untestable():
-    made = plan(design="one_at_a_time", factors=["a", "b"], untestable={"lro": "fixed"})
-    rows = [row for row in trials(made) if row["profile"] != "a=on"]
-    found = checked(made, rows)
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"], untestable={"lro": "fixed"})
+    rows = [row for row in trials(campaign_plan) if row["profile"] != "a=on"]
+    analysis = checked(campaign_plan, rows)
     unusable = "no trial of this profile could be used"
-    assert found["untestable"] == {"lro": "fixed", "a=on": unusable + " (none was measured)"}
+    assert analysis["untestable"] == {"lro": "fixed", "a=on": unusable + " (none was measured)"}
     assert (
-        metric(found)["rows"][0]["ratio"] is None and metric(found)["rows"][0]["state"] == "unknown"
+        metric(analysis)["rows"][0]["ratio"] is None
+        and metric(analysis)["rows"][0]["state"] == "unknown"
     )
 
 
 def test_a_profile_whose_trials_are_all_left_out_says_why():
-    made = plan(design="one_at_a_time", factors=["a", "b"])
-    rows = list(trials(made))
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"])
+    rows = list(trials(campaign_plan))
     for row in rows:
         if row["profile"] == "a=on":
             row["marks"] = [
@@ -89,64 +92,70 @@ def test_a_profile_whose_trials_are_all_left_out_says_why():
         if row["profile"] == "b=on":
             row.update(error="no route", result=None)
     unusable = "no trial of this profile could be used"
-    assert checked(made, rows)["untestable"] == {
+    assert checked(campaign_plan, rows)["untestable"] == {
         "a=on": unusable + " (profile: client: eth0 did not take tso)",
         "b=on": unusable + " (no route)",
     }
 
 
 def test_no_trials_at_all():
-    found = checked(plan(), [])
-    assert found["tables"][0]["metrics"] == [] and found["trials"]["missing"] == 16
+    analysis = checked(plan(), [])
+    assert analysis["tables"][0]["metrics"] == [] and analysis["trials"]["missing"] == 16
 
 
 def test_what_could_not_act_is_not_recommended():
-    asked = plan(design="one_at_a_time", factors=["a", "b"])
+    campaign_plan = plan(design="one_at_a_time", factors=["a", "b"])
     rows = [
         made(DeviceVerdict, factor="a", verdict=verdict, reason="r", end=end)
         for end, verdict in (("client", "masked"), ("server", "unsupported"))
     ] + [made(DeviceVerdict, factor="b", verdict="no_op")]
-    found = checked(asked, trials(asked, boost(a=1.5, b=1.5)), verdicts=lambda: rows)
-    assert found["verdicts"] == [as_file(row) for row in rows] and found["untestable"] == {
+    analysis = checked(
+        campaign_plan, trials(campaign_plan, boost(a=1.5, b=1.5)), verdicts=lambda: rows
+    )
+    assert analysis["verdicts"] == [as_file(row) for row in rows] and analysis["untestable"] == {
         "a": "masked: r"
     }
-    assert found["recommendation"]["changes"] == {"b": "on"}
-    assert {row["factor"] for entry in found["attribution"] for row in entry["candidates"]} == {"b"}
+    assert analysis["recommendation"]["changes"] == {"b": "on"}
+    assert {row["factor"] for entry in analysis["attribution"] for row in entry["candidates"]} == {
+        "b"
+    }
 
 
 @pytest.mark.parametrize("design", ["one_at_a_time", "on_off"])
 def test_where_nothing_could_act_nothing_is_recommended(design):
-    asked = plan(design=design, factors=["a"])
+    campaign_plan = plan(design=design, factors=["a"])
     rows = [made(DeviceVerdict, factor="a", verdict="unsupported", reason="r")]
-    found = checked(asked, trials(asked, boost(a=1.5)), verdicts=lambda: rows)
-    assert found["attribution"] == [] and found["recommendation"]["levels"] == {}
-    assert found["recommendation"]["goals"] == []
+    analysis = checked(campaign_plan, trials(campaign_plan, boost(a=1.5)), verdicts=lambda: rows)
+    assert analysis["attribution"] == [] and analysis["recommendation"]["levels"] == {}
+    assert analysis["recommendation"]["goals"] == []
 
 
 def test_what_receives_nothing_is_counted_and_not_recommended():
-    made = plan(factors=["a"], blocks=8)
-    rows = list(trials(made, boost(a=1.5)))
+    campaign_plan = plan(factors=["a"], blocks=8)
+    rows = list(trials(campaign_plan, boost(a=1.5)))
     stalled = [row for row in rows if row["profile"] == "all_on"][:2]
     for row in stalled:
         row.update(
             result={"throughput_mbps": 0.0}, marks=[{"guard": "nothing_received", "reason": "r"}]
         )
     rows[0].update(marks=[{"guard": "steal", "reason": "r"}])
-    found = checked(made, rows)
-    assert [(row["profile"], row["trials"], row["failed"]) for row in found["failures"]] == [
+    analysis = checked(campaign_plan, rows)
+    assert [(row["profile"], row["trials"], row["failed"]) for row in analysis["failures"]] == [
         ("all_off", 8 - (rows[0]["profile"] == "all_off"), 0),
         ("all_on", 8 - (rows[0]["profile"] == "all_on"), 2),
     ]
-    assert found["tables"][0]["failures"][1]["kinds"] == {"nothing_received": 2}
-    assert found["recommendation"]["name"] is None
-    assert "trials failed or received nothing" in found["recommendation"]["forbidden"][0]["reason"]
+    assert analysis["tables"][0]["failures"][1]["kinds"] == {"nothing_received": 2}
+    assert analysis["recommendation"]["name"] is None
+    assert (
+        "trials failed or received nothing" in analysis["recommendation"]["forbidden"][0]["reason"]
+    )
 
 
 def test_zero_throughput_is_no_ratio():
-    made = plan(factors=["a"], blocks=6)
+    campaign_plan = plan(factors=["a"], blocks=6)
     rows = [
         dict(row, result={"throughput_mbps": 0.0}) if row["profile"] == "all_on" else row
-        for row in trials(made)
+        for row in trials(campaign_plan)
     ]
-    row = metric(checked(made, rows))["rows"][0]
+    row = metric(checked(campaign_plan, rows))["rows"][0]
     assert row["n"] == 0 and row["ratio"] is None and row["median"] == 0.0

@@ -30,8 +30,8 @@ def with_share(share):
 
 @pytest.mark.parametrize("trial", [TRIAL, with_share(None), with_share(0.9), with_share(1.0)])
 def test_cpu_counts_where_it_was_counted_during_the_traffic(trial):
-    found = values_of(trial)
-    assert (found["throughput"], found["service_demand_client"], found["cpu_client_busy"]) == (
+    values = values_of(trial)
+    assert (values["throughput"], values["service_demand_client"], values["cpu_client_busy"]) == (
         9000.0,
         1.5,
         10.0,

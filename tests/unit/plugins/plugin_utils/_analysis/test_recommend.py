@@ -33,7 +33,7 @@ def picked(searched, ahead):
 @pytest.mark.parametrize(
     ("searched", "ahead", "recommended"),
     [
-        (False, -0.003, "runner"),  # they cannot be told apart: the one that changes least
+        (False, -0.003, "runner"),  # no difference is shown: the one that changes least
         (False, -0.05, "chosen"),
         (True, -0.003, "chosen"),  # a search made many visits before: they count
         (True, 0.003, "chosen"),

@@ -39,8 +39,8 @@ def test_where_nothing_differs_hardly_anything_is_claimed(noise, design):
 
     tests/instruments/simulation/truth_tables.py has more.
     """
-    found = truth.claimed(truth.plan_of(*design), truth.NOISES[noise])
-    assert truth.at_least(found) <= 0.05 and truth.bounded(found)[1] <= 0.07
+    claims_made = truth.claimed(truth.plan_of(*design), truth.NOISES[noise])
+    assert truth.at_least(claims_made) <= 0.05 and truth.bounded(claims_made)[1] <= 0.07
 
 
 @pytest.mark.slow
@@ -114,15 +114,15 @@ def test_simulations_and_records_go_the_same_way():
         }
         for visit in plan["visits"]
     ]
-    found = analyse(plan, records).tables[0].metrics[0]
-    wanted = metric.of_table(7)
+    metric_of_report = analyse(plan, records).tables[0].metrics[0]
+    metric_of_simulation = metric.of_table(7)
     # These are of one metric alone in the simulation, of a whole report in the other.
     blank = {"p_report": None, "state": None, "needs": None, "significant": False}
-    found, wanted = (
+    metric_of_report, metric_of_simulation = (
         replace(own, rows=[replace(row, **blank) for row in own.rows], smallest_detectable=None)
-        for own in (found, wanted)
+        for own in (metric_of_report, metric_of_simulation)
     )
-    assert found == wanted
+    assert metric_of_report == metric_of_simulation
 
 
 def test_noise_is_read_from_a_campaign_as_it_was_put_in():

@@ -49,9 +49,9 @@ CASES = [
 
 @pytest.mark.parametrize("bits, on, off, csum, expected", CASES)
 def test_verdicts(bits, on, off, csum, expected):
-    found = verdicts.verdict(bits, on, off, csum)
-    assert found.verdict == expected
-    assert found.reason or expected == "applied"
+    verdict_found = verdicts.verdict(bits, on, off, csum)
+    assert verdict_found.verdict == expected
+    assert verdict_found.reason or expected == "applied"
 
 
 def test_a_feature_that_no_packet_shows_is_proven_by_read_back_only():
@@ -124,6 +124,6 @@ def test_what_is_forwarded_is_proven_by_datagrams():
 def test_the_reason_names_the_bits_that_the_device_does_not_take():
     bits = ["tx-tcp-segmentation", "tx-tcp-ecn-segmentation"]
     refused = {"tx-tcp-ecn-segmentation": {"reason": "the device does not take it"}}
-    found = verdicts.verdict(bits, [row(0.98, fixed=refused)], [row(0.0)])
-    assert found.verdict == "applied"
-    assert found.reason == "without tx-tcp-ecn-segmentation: the device does not take it"
+    verdict_found = verdicts.verdict(bits, [row(0.98, fixed=refused)], [row(0.0)])
+    assert verdict_found.verdict == "applied"
+    assert verdict_found.reason == "without tx-tcp-ecn-segmentation: the device does not take it"

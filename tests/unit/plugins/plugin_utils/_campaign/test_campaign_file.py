@@ -254,11 +254,11 @@ def test_answers_of_a_survey_are_texts():
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [("90 s", 90), ("1.5h", 5400), ("20 min", 1200), (30, 30), ("45", 45)]
+    ("text", "expected"), [("90 s", 90), ("1.5h", 5400), ("20 min", 1200), (30, 30), ("45", 45)]
 )
-def test_time_budgets(text, wanted):
-    assert seconds(text) == wanted
-    assert read_campaign({"name": "x", "time_budget": text})["time_budget"] == wanted
+def test_time_budgets(text, expected):
+    assert seconds(text) == expected
+    assert read_campaign({"name": "x", "time_budget": text})["time_budget"] == expected
 
 
 UNFOLDING = b"".join(
@@ -364,7 +364,7 @@ def test_anything_is_a_campaign_or_our_error(campaign, named):
 
 
 def test_the_mistake_that_is_meant_is_named():
-    """A wrong value before the key that is missing beside it."""
+    """A wrong value before a missing key of the same entry."""
     with pytest.raises(
         InputError, match=r"^x: workloads\[0\].test: \"NO\" cannot be used. Use TCP_STREAM"
     ):
@@ -396,11 +396,11 @@ def test_a_limit_is_shared_by_the_streams_of_a_workload():
         "tcp_rr",
         "payload",
     ]
-    asked = {"name": "x", "engine": "iperf3", "limit_mbps": 200, "workloads": workloads[:2]}
-    found = read_campaign(asked)
-    assert [load["rate_mbps"] for load in found["workloads"]] == [50, 5]
-    assert found["verify"]["rate_mbps"] == 200
-    rest = read_campaign({**asked, "engine": "netperf", "workloads": workloads[2:]})
+    campaign_keys = {"name": "x", "engine": "iperf3", "limit_mbps": 200, "workloads": workloads[:2]}
+    campaign_read = read_campaign(campaign_keys)
+    assert [load["rate_mbps"] for load in campaign_read["workloads"]] == [50, 5]
+    assert campaign_read["verify"]["rate_mbps"] == 200
+    rest = read_campaign({**campaign_keys, "engine": "netperf", "workloads": workloads[2:]})
     assert ["rate_mbps" in load for load in rest["workloads"]] == [False, True]
 
 
@@ -411,8 +411,8 @@ def test_what_sends_as_fast_as_it_can_is_refused_under_a_limit():
 
 @pytest.mark.parametrize("duration, checked", [(0.25, 1), (2, 2), (60, 5)])
 def test_the_check_beside_a_campaign_is_as_long_as_its_trials_within_1_and_5_s(duration, checked):
-    found = read_campaign({"name": "x", "duration": duration, "workloads": ["tcp_stream"]})
-    assert found["verify"]["duration"] == checked
+    campaign_read = read_campaign({"name": "x", "duration": duration, "workloads": ["tcp_stream"]})
+    assert campaign_read["verify"]["duration"] == checked
 
 
 @pytest.mark.parametrize("seed", ["1" + ":59" * 20_000, "9" * 4200, "1e400", ".nan"])

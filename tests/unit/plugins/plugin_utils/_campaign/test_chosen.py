@@ -68,15 +68,15 @@ OWN = {
 
 
 @pytest.mark.parametrize(
-    "given, paths, mtus",
+    "keys, paths, mtus",
     [
         ({}, ["pods"], [1500]),
         ({"mtus": [9000]}, ["pods"], [9000]),
         ({"paths": ["physical"]}, ["physical"], [1500]),
     ],
 )
-def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(given, paths, mtus):
-    options = {"campaign": {"name": "mine", **given}, "campaign_file": None, "overrides": {}}
+def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(keys, paths, mtus):
+    options = {"campaign": {"name": "mine", **keys}, "campaign_file": None, "overrides": {}}
     options["own_paths"] = {"pods": OWN}
     campaign = asked_campaign(options, [""], ["node1", "node2"], 1500).campaign
     assert (campaign["paths"], campaign["mtus"]) == (paths, mtus)

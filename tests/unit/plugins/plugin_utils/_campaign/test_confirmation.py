@@ -23,7 +23,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run impo
 
 
 def plan(**campaign):
-    asked = {
+    campaign_keys = {
         "name": "x",
         "duration": 1,
         "design": "one_at_a_time",
@@ -31,7 +31,7 @@ def plan(**campaign):
         "blocks": 4,
         **campaign,
     }
-    return make_plan(read_campaign(asked), "2026-01-05T08:00:00Z")
+    return make_plan(read_campaign(campaign_keys), "2026-01-05T08:00:00Z")
 
 
 BOTH = {"role": "chosen", "name": "tso=on,gro=on", "levels": {"tso": "on", "gro": "on"}}
@@ -92,10 +92,12 @@ def test_the_same_question_has_the_same_confirmation_and_another_seed_another_or
 
 
 def test_ids_are_not_those_of_planned_trials():
-    made = plan()
-    planned = {cell["id"] for visit in made["visits"] for cell in visit["cells"]}
+    campaign_plan = plan()
+    planned = {cell["id"] for visit in campaign_plan["visits"] for cell in visit["cells"]}
     confirmed = [
-        cell["id"] for visit in confirmation_of(made, [BOTH])["visits"] for cell in visit["cells"]
+        cell["id"]
+        for visit in confirmation_of(campaign_plan, [BOTH])["visits"]
+        for cell in visit["cells"]
     ]
     assert planned.isdisjoint(confirmed) and len(set(confirmed)) == len(confirmed)
 
@@ -114,22 +116,24 @@ def test_a_nominee_that_is_a_planned_profile_has_its_name():
 
 
 def test_what_it_costs_is_said_before_and_is_in_the_time_budget():
-    made = plan(mtus=[9000, 1500])
-    _blocks, visits, seconds = confirmation_cost(made, len(made["profiles"]))
-    assert visits == len(confirmation_of(made, [BOTH, TSO])["visits"]) == 48
-    assert any("confirmation of at most 48 visits in 6 blocks" in line for line in describe(made))
-    assert made["estimated_s"] - plan(mtus=[9000, 1500], confirm=0)["estimated_s"] == pytest.approx(
-        seconds, abs=0.2
+    campaign_plan = plan(mtus=[9000, 1500])
+    _blocks, visits, seconds = confirmation_cost(campaign_plan, len(campaign_plan["profiles"]))
+    assert visits == len(confirmation_of(campaign_plan, [BOTH, TSO])["visits"]) == 48
+    assert any(
+        "confirmation of at most 48 visits in 6 blocks" in line for line in describe(campaign_plan)
     )
+    assert campaign_plan["estimated_s"] - plan(mtus=[9000, 1500], confirm=0)[
+        "estimated_s"
+    ] == pytest.approx(seconds, abs=0.2)
     assert plan(time_budget="10 min", blocks=None)["estimated_s"] <= 600
     with pytest.raises(InputError, match="a block of .* and a confirmation of"):
         plan(time_budget="100 s", blocks=None)
 
 
 def test_the_analysis_reads_both_parts_as_one_plan():
-    made = plan()
-    decided = confirmation_of(made, [BOTH, TSO])
-    whole = with_confirmation(made, decided)
-    assert [visit.get("part") for visit in whole["visits"]] == [None] * 16 + ["confirm"] * 24
-    assert list(whole["profiles"]) == ["all_off", "tso=on", "gro=on", "tso=on,gro=on"]
-    assert with_confirmation(made, None) is made
+    campaign_plan = plan()
+    decided = confirmation_of(campaign_plan, [BOTH, TSO])
+    whole_plan = with_confirmation(campaign_plan, decided)
+    assert [visit.get("part") for visit in whole_plan["visits"]] == [None] * 16 + ["confirm"] * 24
+    assert list(whole_plan["profiles"]) == ["all_off", "tso=on", "gro=on", "tso=on,gro=on"]
+    assert with_confirmation(campaign_plan, None) is campaign_plan

@@ -33,7 +33,7 @@ def plan(**campaign):
     )
 
 
-def order(made):
+def order(campaign_plan):
     return [
         (
             visit["mtu"],
@@ -41,7 +41,7 @@ def order(made):
             visit["profile"],
             [(cell["path"], cell["workload"]) for cell in visit["cells"]],
         )
-        for visit in made["visits"]
+        for visit in campaign_plan["visits"]
     ]
 
 
@@ -53,8 +53,10 @@ def test_one_seed_one_order_and_another_seed_another_order():
 
 
 def test_the_order_is_the_same_on_every_version_of_python():
-    made = plan(seed=1, blocks=3, factors=["tso", "gro"], design="one_at_a_time", mtus=[9000, 1500])
-    assert [visit["profile"] for visit in made["visits"]][:8] == [
+    campaign_plan = plan(
+        seed=1, blocks=3, factors=["tso", "gro"], design="one_at_a_time", mtus=[9000, 1500]
+    )
+    assert [visit["profile"] for visit in campaign_plan["visits"]][:8] == [
         "all_off",
         "tso=on",
         "gro=on",
@@ -64,7 +66,9 @@ def test_the_order_is_the_same_on_every_version_of_python():
         "all_off",
         "all_off",
     ]
-    assert [cell["path"] + " " + cell["workload"] for cell in made["visits"][0]["cells"]] == [
+    assert [
+        cell["path"] + " " + cell["workload"] for cell in campaign_plan["visits"][0]["cells"]
+    ] == [
         "physical udp_stream",
         "tenant_vxlan tcp_stream",
         "tenant_vxlan udp_stream",
@@ -73,9 +77,11 @@ def test_the_order_is_the_same_on_every_version_of_python():
 
 
 def test_every_block_visits_every_profile_once_and_the_control_twice():
-    made = plan(design="one_at_a_time", factors=["tx", "tso", "gro"], blocks=5, mtus=[9000, 1500])
+    campaign_plan = plan(
+        design="one_at_a_time", factors=["tx", "tso", "gro"], blocks=5, mtus=[9000, 1500]
+    )
     blocks = collections.defaultdict(list)
-    for visit in made["visits"]:
+    for visit in campaign_plan["visits"]:
         blocks[visit["mtu"], visit["block"]].append(visit)
         assert sorted((cell["path"], cell["workload"]) for cell in visit["cells"]) == [
             (path, work)
@@ -85,7 +91,7 @@ def test_every_block_visits_every_profile_once_and_the_control_twice():
     assert len(blocks) == 10
     for visits in blocks.values():
         assert sorted(visit["profile"] for visit in visits) == sorted(
-            [*made["profiles"], "all_off"]
+            [*campaign_plan["profiles"], "all_off"]
         )
         assert sorted(visit["repeat"] for visit in visits if visit["profile"] == "all_off") == [
             False,
@@ -114,26 +120,26 @@ def test_every_block_visits_every_profile_once_and_the_control_twice():
 )
 def test_the_control_of_a_single_comparison_is_visited_once_a_block(campaign, visits):
     """Unless the campaign says otherwise; times are of the visits that are made."""
-    made = plan(blocks=3, **campaign)
-    control = [visit["block"] for visit in made["visits"] if visit["profile"] == "all_off"]
+    campaign_plan = plan(blocks=3, **campaign)
+    control = [visit["block"] for visit in campaign_plan["visits"] if visit["profile"] == "all_off"]
     assert (
         control == [block for block in (1, 2, 3) for _visit in range(visits)]
-        and made["control_visits"] == visits
+        and campaign_plan["control_visits"] == visits
     )
-    assert len(made["visits"]) == 3 * (len(made["profiles"]) - 1 + visits)
-    assert block_seconds(made, len(made["profiles"])) == pytest.approx(
-        visit_seconds(made) * len(made["visits"]) / 3
+    assert len(campaign_plan["visits"]) == 3 * (len(campaign_plan["profiles"]) - 1 + visits)
+    assert block_seconds(campaign_plan, len(campaign_plan["profiles"])) == pytest.approx(
+        visit_seconds(campaign_plan) * len(campaign_plan["visits"]) / 3
     )
 
 
 def test_of_two_visits_each_second_block_has_the_opposite_order():
     """The first order of each two blocks is random."""
-    made = plan(blocks=9, mtus=[9000, 1500], factors=["tso"])
+    campaign_plan = plan(blocks=9, mtus=[9000, 1500], factors=["tso"])
     for mtu in (9000, 1500):
         orders = [
             [
                 visit["profile"]
-                for visit in made["visits"]
+                for visit in campaign_plan["visits"]
                 if (visit["mtu"], visit["block"]) == (mtu, block)
             ]
             for block in range(1, 10)
@@ -146,10 +152,10 @@ def test_of_two_visits_each_second_block_has_the_opposite_order():
 
 
 def test_mtu_is_the_outer_loop_and_ids_are_unique():
-    made = plan(mtus=[9000, 1500, 4000], blocks=3)
-    mtus = [visit["mtu"] for visit in made["visits"]]
+    campaign_plan = plan(mtus=[9000, 1500, 4000], blocks=3)
+    mtus = [visit["mtu"] for visit in campaign_plan["visits"]]
     assert len([1 for before, after in zip(mtus, mtus[1:]) if before != after]) == 2
-    ids = [cell["id"] for visit in made["visits"] for cell in visit["cells"]]
+    ids = [cell["id"] for visit in campaign_plan["visits"] for cell in visit["cells"]]
     assert len(set(ids)) == len(ids)
 
 
@@ -168,15 +174,15 @@ def test_more_blocks_leave_the_first_as_they_were():
     ],
 )
 def test_designs(design, names):
-    made = plan(design=design, factors=["tso", "gro"])
-    assert list(made["profiles"]) == names
-    assert made["control"] == names[0]
+    campaign_plan = plan(design=design, factors=["tso", "gro"])
+    assert list(campaign_plan["profiles"]) == names
+    assert campaign_plan["control"] == names[0]
 
 
 def test_integrity_has_each_setting_on_in_about_half_of_its_profiles():
     factors = ["tx", "rx", {"name": "tso", "needs": ["tx"]}, "gso", "gro"]
-    made = plan(design="integrity", factors=factors)
-    assert list(made["profiles"]) == [
+    campaign_plan = plan(design="integrity", factors=factors)
+    assert list(campaign_plan["profiles"]) == [
         "all_off",
         "tx=on",
         "rx=on",
@@ -193,27 +199,27 @@ def test_integrity_has_each_setting_on_in_about_half_of_its_profiles():
 
 
 def test_levels_beyond_two():
-    made = plan(
+    campaign_plan = plan(
         design="one_at_a_time",
         factors=["gro", {"name": "queues", "kind": "channels", "levels": [1, 2, 4]}],
     )
-    assert list(made["profiles"]) == ["all_off", "gro=on", "queues=2", "queues=4"]
-    assert made["profiles"]["queues=4"]["settings"]["client"]["underlay"] == {
+    assert list(campaign_plan["profiles"]) == ["all_off", "gro=on", "queues=2", "queues=4"]
+    assert campaign_plan["profiles"]["queues=4"]["settings"]["client"]["underlay"] == {
         "features": {"gro": False},
         "channels": {"combined": 4},
     }
 
 
 def test_named_profiles_and_their_control():
-    made = plan(
+    campaign_plan = plan(
         design="profiles",
         factors=["tso", "gro"],
         control="fast",
         profiles={"safe": {"tso": False}, "fast": {"tso": True, "gro": "on"}},
     )
-    assert made["profiles"]["fast"]["levels"] == {"tso": "on", "gro": "on"}
-    assert made["profiles"]["safe"]["levels"] == {"tso": "off", "gro": "off"}
-    assert made["control"] == "fast"
+    assert campaign_plan["profiles"]["fast"]["levels"] == {"tso": "on", "gro": "on"}
+    assert campaign_plan["profiles"]["safe"]["levels"] == {"tso": "off", "gro": "off"}
+    assert campaign_plan["control"] == "fast"
     with pytest.raises(InputError, match="profile a: lro=on is not a level of any factor"):
         plan(design="profiles", profiles={"a": {"lro": True}, "b": {"tso": True}})
     with pytest.raises(InputError, match="control 'c' is not one of the profiles"):
@@ -221,7 +227,7 @@ def test_named_profiles_and_their_control():
 
 
 def test_settings_of_each_end_and_device():
-    made = plan(
+    campaign_plan = plan(
         paths=["physical"],
         factors=[
             {"name": "tso", "sides": "tx"},
@@ -229,7 +235,7 @@ def test_settings_of_each_end_and_device():
             {"name": "csum", "kind": "tunnel_csum"},
         ],
     )
-    assert made["profiles"]["all_on"]["settings"] == {
+    assert campaign_plan["profiles"]["all_on"]["settings"] == {
         "client": {"underlay": {"features": {"tso": True}}, "tunnel": {"csum": True}},
         "server": {"underlay": {"features": {"gro": True}}, "tunnel": {"csum": True}},
     }
@@ -310,14 +316,14 @@ def test_blocks_by_default_and_by_time():
 
 
 def test_pairs_are_measured_each():
-    made = plan(
+    campaign_plan = plan(
         pairs=["node1-node2", {"client": "web-1", "server": "web-2"}], paths=["physical"], blocks=1
     )
-    assert sorted({cell["pair"] for cell in made["visits"][0]["cells"]}) == [
+    assert sorted({cell["pair"] for cell in campaign_plan["visits"][0]["cells"]}) == [
         "node1-node2",
         "web-1-web-2",
     ]
-    assert len(made["visits"][0]["cells"]) == 4
+    assert len(campaign_plan["visits"][0]["cells"]) == 4
 
 
 def test_too_many_profiles_are_refused():
@@ -354,14 +360,17 @@ def test_lengths_of_time():
 
 def test_the_plan_file_is_whole_and_compared(tmp_path):
     path = str(tmp_path / "x" / "plan.json")
-    made = plan(blocks=2)
+    campaign_plan = plan(blocks=2)
     assert read_plan(path) is None
-    write_plan(path, made)
-    assert read_plan(path) == made == json.loads(json.dumps(made))
-    assert [found.name for found in (tmp_path / "x").iterdir()] == ["plan.json"]
-    assert differences(made, dict(made, created="later")) == []
-    assert differences(made, plan(blocks=2, seed=2)) == ["seed: 1 is 2 now", "visits differs"]
-    small = summary(made, "/r/x")
+    write_plan(path, campaign_plan)
+    assert read_plan(path) == campaign_plan == json.loads(json.dumps(campaign_plan))
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["plan.json"]
+    assert differences(campaign_plan, dict(campaign_plan, created="later")) == []
+    assert differences(campaign_plan, plan(blocks=2, seed=2)) == [
+        "seed: 1 is 2 now",
+        "visits differs",
+    ]
+    small = summary(campaign_plan, "/r/x")
     assert "cells" not in json.dumps(small["profiles"]) and small["visits"][0]["cells"] == 4
 
 

@@ -17,16 +17,18 @@ FACTORS = ["lro", "rx-gro-list", {"name": "rx-udp-gro-forwarding", "needs": ["gr
 
 
 def plan(does="routed", **keys):
-    asked = {"name": "x", "blocks": 6, "paths": ["routed"], "sides": "forwarder", **keys}
-    made = make_plan(read_campaign({"factors": FACTORS, **asked}, nodes=["a", "b"]), "now")
+    campaign_keys = {"name": "x", "blocks": 6, "paths": ["routed"], "sides": "forwarder", **keys}
+    campaign_plan = make_plan(
+        read_campaign({"factors": FACTORS, **campaign_keys}, nodes=["a", "b"]), "now"
+    )
     if does:
-        made["forwarder"] = {"host": "router", "does": does}
-    return made
+        campaign_plan["forwarder"] = {"host": "router", "does": does}
+    return campaign_plan
 
 
 def test_a_profile_sets_the_forwarder_and_neither_end():
-    made = plan(design="one_at_a_time")
-    settings = made["profiles"]["rx-udp-gro-forwarding=on"]["settings"]
+    campaign_plan = plan(design="one_at_a_time")
+    settings = campaign_plan["profiles"]["rx-udp-gro-forwarding=on"]["settings"]
     assert settings["client"] == settings["server"] == {}
     assert settings["forwarder"]["underlay"]["features"] == {
         "lro": False,
@@ -42,15 +44,15 @@ def test_a_forwarder_has_devices_of_an_underlay_alone():
 
 
 def test_each_side_by_itself_has_a_factor():
-    made = plan(sides=["tx", "forwarder"], factors=["gro"])
-    assert [factor["name"] for factor in made["factors"]] == ["gro@tx", "gro@forwarder"]
+    campaign_plan = plan(sides=["tx", "forwarder"], factors=["gro"])
+    assert [factor["name"] for factor in campaign_plan["factors"]] == ["gro@tx", "gro@forwarder"]
 
 
 def test_a_campaign_of_the_ends_has_no_forwarder():
-    made = plan(sides="both")
-    assert set(made["profiles"]["all_on"]["settings"]) == {"client", "server"}
-    assert forwarding.cautions(made) == []
-    assert forwarding.forbidden(made, {"lro": "on"}) is None
+    campaign_plan = plan(sides="both")
+    assert set(campaign_plan["profiles"]["all_on"]["settings"]) == {"client", "server"}
+    assert forwarding.cautions(campaign_plan) == []
+    assert forwarding.forbidden(campaign_plan, {"lro": "on"}) is None
 
 
 @pytest.mark.parametrize(
@@ -59,16 +61,18 @@ def test_a_campaign_of_the_ends_has_no_forwarder():
     + [("nat", ["moby-32023", "openwrt-18387"])],
 )
 def test_what_must_not_be_on_is_named(does, cases):
-    told = forwarding.cautions(plan(does))
-    assert len(told) == len(cases)
-    assert all(case in text for case, text in zip(cases, told))
-    assert told[0].startswith("at the forwarder lro must not be on while packets are")
+    cautions = forwarding.cautions(plan(does))
+    assert len(cautions) == len(cases)
+    assert all(case in text for case, text in zip(cases, cautions))
+    assert cautions[0].startswith("at the forwarder lro must not be on while packets are")
 
 
 def test_only_what_breaks_each_packet_is_never_recommended():
-    made = plan("nat")
-    assert "must not be on" in forwarding.forbidden(made, {"lro": "on", "rx-gro-list": "off"})
-    assert forwarding.forbidden(made, {"lro": "off", "rx-gro-list": "on"}) is None
+    campaign_plan = plan("nat")
+    assert "must not be on" in forwarding.forbidden(
+        campaign_plan, {"lro": "on", "rx-gro-list": "off"}
+    )
+    assert forwarding.forbidden(campaign_plan, {"lro": "off", "rx-gro-list": "on"}) is None
 
 
 def test_who_is_between_the_nodes():

@@ -44,90 +44,106 @@ def plan(**changed):
     return design.make_plan(read_campaign(campaign, "test"), "2026-01-05T08:00:00Z")
 
 
-def trials(made, **ratios):
+def trials(campaign_plan, **ratios):
     truth = synthetic.Truth(
-        {synthetic.FEATURES[int(place[1:])]: ratio for place, ratio in ratios.items()}, noise=0.02
+        {synthetic.FEATURES[int(name[1:])]: ratio for name, ratio in ratios.items()}, noise=0.02
     )
-    return list(synthetic.make_trials(made, truth))
+    return list(synthetic.make_trials(campaign_plan, truth))
 
 
-def play(made, record, before=()):
+def play(campaign_plan, record, before=()):
     """Return the looks of a campaign whose trials would be ``record``, going on after those
     ``before``.
     """
-    found = list(before)
-    for block in range(1, made["blocks"] + 2):
-        left = [
-            visit for visit in looks.with_looks(made, found)["visits"] if visit["block"] >= block
+    decided_looks = list(before)
+    for block in range(1, campaign_plan["blocks"] + 2):
+        remaining = [
+            visit
+            for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]
+            if visit["block"] >= block
         ]
-        while (look := looks.due(made, found, left)) is not None:
-            known = [trial for trial in record if trial["block"] < block]
-            found.append(json.loads(json.dumps(decide(made, known, look, found))))
-            left = [
+        while (look := looks.due(campaign_plan, decided_looks, remaining)) is not None:
+            trials_before = [trial for trial in record if trial["block"] < block]
+            decided_looks.append(
+                json.loads(json.dumps(decide(campaign_plan, trials_before, look, decided_looks)))
+            )
+            remaining = [
                 visit
-                for visit in looks.with_looks(made, found)["visits"]
+                for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]
                 if visit["block"] >= block
             ]
-    return found
+    return decided_looks
 
 
 def test_what_is_shown_everywhere_leaves_and_the_rest_goes_on():
-    made = plan()
-    found = play(made, trials(made, f1=1.6, f2=1.02))
-    assert f"{synthetic.FEATURES[1]}=on" in found[0]["settled"] and not found[0]["answered"]
-    left = looks.with_looks(made, found)["visits"]
-    after = [visit["profile"] for visit in left if visit["block"] > found[0]["block"]]
+    campaign_plan = plan()
+    decided_looks = play(campaign_plan, trials(campaign_plan, f1=1.6, f2=1.02))
+    assert (
+        f"{synthetic.FEATURES[1]}=on" in decided_looks[0]["settled"]
+        and not decided_looks[0]["answered"]
+    )
+    visits_left = looks.with_looks(campaign_plan, decided_looks)["visits"]
+    after = [
+        visit["profile"] for visit in visits_left if visit["block"] > decided_looks[0]["block"]
+    ]
     assert after and f"{synthetic.FEATURES[1]}=on" not in after and after.count("all_off") >= 2
 
 
 def test_a_campaign_ends_when_all_is_answered_and_its_report_claims_it(tmp_path):
-    made = plan()
-    record = trials(made, f0=1.5, f1=1.6, f2=1.4)
-    found = play(made, record)
-    assert found[-1]["answered"] and len(found) == 1
-    kept = {visit["block"] for visit in looks.with_looks(made, found)["visits"]}
-    assert max(kept) == found[0]["block"]
-    synthetic.write(str(tmp_path), made, [trial for trial in record if trial["block"] in kept])
-    write_plan(str(tmp_path / "plan.json"), made)
-    write_looks(str(tmp_path), made, found)
-    told = make_report(str(tmp_path))
-    assert told["states"].get("better", 0) >= 3 and "not measured" not in told["table"]
+    campaign_plan = plan()
+    record = trials(campaign_plan, f0=1.5, f1=1.6, f2=1.4)
+    decided_looks = play(campaign_plan, record)
+    assert decided_looks[-1]["answered"] and len(decided_looks) == 1
+    kept = {visit["block"] for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]}
+    assert max(kept) == decided_looks[0]["block"]
+    synthetic.write(
+        str(tmp_path), campaign_plan, [trial for trial in record if trial["block"] in kept]
+    )
+    write_plan(str(tmp_path / "plan.json"), campaign_plan)
+    write_looks(str(tmp_path), campaign_plan, decided_looks)
+    report_texts = make_report(str(tmp_path))
+    assert (
+        report_texts["states"].get("better", 0) >= 3 and "not measured" not in report_texts["table"]
+    )
     assert "1 look before the end" in (tmp_path / "report.md").read_text()
 
 
 def test_resumed_after_any_look_it_decides_the_same():
-    made = plan(blocks=20)
-    record = trials(made, f1=1.12, f2=1.5)
-    found = play(made, record)
-    assert len(found) > 1
-    for number in range(len(found)):
-        assert play(made, record, found[:number]) == found
+    campaign_plan = plan(blocks=20)
+    record = trials(campaign_plan, f1=1.12, f2=1.5)
+    decided_looks = play(campaign_plan, record)
+    assert len(decided_looks) > 1
+    for number in range(len(decided_looks)):
+        assert play(campaign_plan, record, decided_looks[:number]) == decided_looks
 
 
 def test_no_look_while_something_is_left_of_its_blocks():
-    made = plan()
-    first = made["looks"][0]["block"]
-    early = [visit for visit in made["visits"] if visit["block"] >= first]
-    late = [visit for visit in made["visits"] if visit["block"] > first]
-    assert looks.due(made, [], early) is None and looks.due(made, [], late) == made["looks"][0]
+    campaign_plan = plan()
+    first = campaign_plan["looks"][0]["block"]
+    early = [visit for visit in campaign_plan["visits"] if visit["block"] >= first]
+    late = [visit for visit in campaign_plan["visits"] if visit["block"] > first]
+    assert (
+        looks.due(campaign_plan, [], early) is None
+        and looks.due(campaign_plan, [], late) == campaign_plan["looks"][0]
+    )
     spoilt = {
         ("node1-node2", cell["id"]): False
-        for visit in made["visits"]
+        for visit in campaign_plan["visits"]
         if visit["block"] <= first
         for cell in visit["cells"]
     }
     spoilt[next(iter(spoilt))] = True  # is measured again first
-    assert looks.due(made, [], steps.left_with_again(made, spoilt, PAIRS)) is None
+    assert looks.due(campaign_plan, [], steps.left_with_again(campaign_plan, spoilt, PAIRS)) is None
 
 
 def test_all_mtus_are_visited_before_a_look():
-    made = plan(mtus=[1500, 9000])
-    ends = [0, *(look["block"] for look in made["looks"]), 12]
+    campaign_plan = plan(mtus=[1500, 9000])
+    ends = [0, *(look["block"] for look in campaign_plan["looks"]), 12]
     stage = [
         next(number for number, end in enumerate(ends) if visit["block"] <= end)
-        for visit in made["visits"]
+        for visit in campaign_plan["visits"]
     ]
-    assert stage == sorted(stage) and {visit["mtu"] for visit in made["visits"][:60]} == {
+    assert stage == sorted(stage) and {visit["mtu"] for visit in campaign_plan["visits"][:60]} == {
         1500,
         9000,
     }

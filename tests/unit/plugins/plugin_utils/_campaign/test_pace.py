@@ -9,7 +9,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.pace import 
 
 
 def plan_of(visits: int, cells: int, seconds: float, rounds: int = 1) -> dict:
-    """A plan with these visits of so many cells, each of which takes so many seconds."""
+    """A plan with these visits; each has ``cells`` cells of ``seconds``."""
     return {
         "visits": [{"cells": [{}] * cells}] * visits,
         "rounds": [[]] * rounds,

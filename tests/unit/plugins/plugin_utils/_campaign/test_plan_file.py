@@ -26,13 +26,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign import (
 )
 def test_the_servers_are_those_of_engines_that_the_hosts_have(workloads, engine, servers):
     """Packets are sampled in every campaign, also in one that checks nothing but the payload."""
-    asked = {
+    campaign_keys = {
         "name": "x",
         "paths": ["physical"],
         "factors": ["tx"],
         "workloads": workloads,
         "engine": engine,
     }
-    campaign = campaign_file.read_campaign({k: v for k, v in asked.items() if v}, "x")
+    campaign = campaign_file.read_campaign({k: v for k, v in campaign_keys.items() if v}, "x")
     plan = design.make_plan(campaign, "2026-11-27T00:00:00Z")
     assert plan_file.summary(plan, "results/x")["servers"].keys() == servers

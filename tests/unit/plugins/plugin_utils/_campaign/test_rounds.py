@@ -63,12 +63,12 @@ def test_no_node_is_twice_in_a_round_and_no_pair_is_lost(ends):
 
 
 def test_the_plan_has_the_rounds_and_its_time_is_that_of_the_rounds():
-    one = make_plan(read_campaign(CAMPAIGN), "now")
+    single_plan = make_plan(read_campaign(CAMPAIGN), "now")
     many = make_plan(read_campaign({**CAMPAIGN, "pairs": "all"}, nodes=nodes(4)), "now")
-    assert one["rounds"] == []
+    assert single_plan["rounds"] == []
     assert [len(members) for members in many["rounds"]] == [2, 2, 2]
     assert (
-        2 < many["estimated_s"] / one["estimated_s"] < 3
+        2 < many["estimated_s"] / single_plan["estimated_s"] < 3
     )  # three rounds, but each visit is applied once
     visit = many["visits"][0]
     assert {cell["pair"] for cell in visit["cells"]} == {
@@ -77,7 +77,7 @@ def test_the_plan_has_the_rounds_and_its_time_is_that_of_the_rounds():
 
 
 @pytest.mark.parametrize(
-    "more, hosts, said",
+    "more, hosts, message",
     [
         ({"pairs": "all"}, ["node1"], "needs two nodes"),
         ({"pairs": ["a-a"]}, [], "a is both ends"),
@@ -91,8 +91,8 @@ def test_the_plan_has_the_rounds_and_its_time_is_that_of_the_rounds():
         ({"concurrent": "perhaps"}, [], "campaign: concurrent"),
     ],
 )
-def test_pairs_that_cannot_be_measured(more, hosts, said):
-    with pytest.raises(InputError, match=said):
+def test_pairs_that_cannot_be_measured(more, hosts, message):
+    with pytest.raises(InputError, match=message):
         make_plan(read_campaign({**CAMPAIGN, **more}, nodes=hosts), "now")
 
 

@@ -66,7 +66,7 @@ def test_factors_of_several_levels():
     rows = screen(factors, 1)
     mains, _pairs = mains_of(factors, rows)
     assert np.linalg.matrix_rank(mains) == mains.shape[1] and len(rows) < 36
-    # no main effect is told with less than half the information of a balanced design
+    # each main effect has at least half the information of a balanced design
     information = 1 / np.diag(np.linalg.inv(mains.T @ mains))
     assert information.min() > len(rows) / 4
 
@@ -91,15 +91,15 @@ def told_in_a_drift(factors, rows):
 def test_the_order_of_a_search_tells_more_in_a_drift_than_nearly_all_random_ones():
     factors = [feature("tx"), feature("tso", needs=["tx"]), *map(feature, "abcde")]
     rows = first_visits(factors, 3)
-    found = ordered(factors, rows, 3)
-    assert sorted(map(str, found)) == sorted(map(str, rows))
-    assert ordered(factors, rows, 3) == found != ordered(factors, rows, 4)
+    in_order = ordered(factors, rows, 3)
+    assert sorted(map(str, in_order)) == sorted(map(str, rows))
+    assert ordered(factors, rows, 3) == in_order != ordered(factors, rows, 4)
     generator = np.random.default_rng(1)
     random = [
-        told_in_a_drift(factors, [rows[place] for place in generator.permutation(len(rows))])
+        told_in_a_drift(factors, [rows[index] for index in generator.permutation(len(rows))])
         for _draw in range(200)
     ]
-    assert told_in_a_drift(factors, found) > np.quantile(random, 0.95)
+    assert told_in_a_drift(factors, in_order) > np.quantile(random, 0.95)
 
 
 @pytest.mark.parametrize("count", [1, 16])

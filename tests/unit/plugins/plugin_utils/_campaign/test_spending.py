@@ -35,7 +35,7 @@ LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10)
 
 
 def campaign(**changed):
-    asked = {
+    campaign_keys = {
         "name": "x",
         "design": "on_off",
         "factors": ["tso"],
@@ -45,7 +45,7 @@ def campaign(**changed):
         "time_budget": 240,
         **changed,
     }
-    return read_campaign(asked, "test")
+    return read_campaign(campaign_keys, "test")
 
 
 def made_plan(**changed):
@@ -54,21 +54,21 @@ def made_plan(**changed):
 
 def trials_of(plan, noise=0.02):
     """Return the trials of all visits of a plan, each visit two seconds longer than its cells."""
-    found = list(synthetic.make_trials(plan, synthetic.Truth({}, noise=noise)))
+    records = list(synthetic.make_trials(plan, synthetic.Truth({}, noise=noise)))
     starts = {}
     now = 1000.0
     for visit in plan["visits"]:
         starts[visit["mtu"], visit["block"], visit["visit"]] = now
         loads = design.workloads_at(plan, visit)
         now += 2 + sum(loads[cell["workload"]]["duration"] for cell in visit["cells"])
-    for trial in found:
+    for trial in records:
         trial["started"] = starts[trial["mtu"], trial["block"], trial["visit"]]
-    return found
+    return records
 
 
-def chosen(trial, visit, left=90.0):
+def chosen(trial, visit, seconds_left=90.0):
     scatter = Scatter(trial, visit, 0.2, 1.0)
-    return spending.best_length(scatter, spending.Choice(LENGTHS, 8, 0, 1.0), COSTS, left)
+    return spending.best_length(scatter, spending.Choice(LENGTHS, 8, 0, 1.0), COSTS, seconds_left)
 
 
 def test_cells_are_short_where_visits_scatter_and_longer_where_cells_do():
@@ -81,28 +81,30 @@ def test_cells_are_short_where_visits_scatter_and_longer_where_cells_do():
 
 
 def test_a_long_budget_has_longer_cells_than_a_short_one_where_cells_scatter():
-    assert chosen(0.05, 0.0, left=900)[0] > chosen(0.05, 0.0, left=60)[0]
+    assert chosen(0.05, 0.0, seconds_left=900)[0] > chosen(0.05, 0.0, seconds_left=60)[0]
 
 
 def test_where_nothing_leaves_enough_blocks_for_a_test_most_blocks_are_made():
-    assert chosen(0.05, 0.0, left=12) == (0.25, 3)
+    assert chosen(0.05, 0.0, seconds_left=12) == (0.25, 3)
 
 
 def test_the_first_decision_leaves_a_part_and_the_second_fills_the_budget():
     plan = made_plan()
-    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
-    assert (one["block"], one["seconds"] in plan["time"]["lengths"]) == (6, True)
-    now = spending.with_spending(plan, [one])
-    assert now["blocks"] == one["blocks"] > 6
-    two = spend.decide(now, trials_of(now), [one])
-    now = spending.with_spending(plan, [one, two])
-    three = spend.decide(now, trials_of(now), [one, two])
-    assert three["blocks"] == three["block"] == two["blocks"] >= one["blocks"]
+    decision = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    assert (decision["block"], decision["seconds"] in plan["time"]["lengths"]) == (6, True)
+    now = spending.with_spending(plan, [decision])
+    assert now["blocks"] == decision["blocks"] > 6
+    two = spend.decide(now, trials_of(now), [decision])
+    now = spending.with_spending(plan, [decision, two])
+    three = spend.decide(now, trials_of(now), [decision, two])
+    assert three["blocks"] == three["block"] == two["blocks"] >= decision["blocks"]
     assert 0.9 * 240 < three["spent"] <= 240
     assert three["spent"] + three["spent"] / three["block"] > 240  # no further block fits
-    assert spending.is_due([], []) and spending.is_due([one], []) and spending.is_due([two], [])
-    assert not spending.is_due([one, two, three], [])
-    assert not spending.is_due([one], now["visits"])
+    assert (
+        spending.is_due([], []) and spending.is_due([decision], []) and spending.is_due([two], [])
+    )
+    assert not spending.is_due([decision, two, three], [])
+    assert not spending.is_due([decision], now["visits"])
 
 
 def test_what_was_decided_does_not_depend_on_an_effect():
@@ -121,8 +123,8 @@ def test_what_was_decided_does_not_depend_on_an_effect():
 
 def test_later_visits_measure_for_the_chosen_time_and_the_first_as_they_did():
     plan = made_plan()
-    one = {"block": 6, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": None}
-    now = spending.with_spending(plan, [one])
+    decision = {"block": 6, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": None}
+    now = spending.with_spending(plan, [decision])
     first = [visit for visit in now["visits"] if visit["block"] <= 6]
     assert first == spending.first_part(plan)["visits"]
     lengths = {
@@ -138,28 +140,31 @@ def test_the_plan_of_a_folder_has_what_was_decided(tmp_path):
     path = str(tmp_path / "plan.json")
     write_plan(path, plan)
     assert read_current_plan(path) == plan
-    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
-    write_spending(str(tmp_path), plan, [one])
-    assert read_current_plan(path) == spending.with_spending(plan, [one])
-    assert json.loads((tmp_path / "spending.json").read_text())["made"] == [one]
+    decision = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    write_spending(str(tmp_path), plan, [decision])
+    assert read_current_plan(path) == spending.with_spending(plan, [decision])
+    assert json.loads((tmp_path / "spending.json").read_text())["made"] == [decision]
 
 
 def test_a_budget_alone_is_filled_by_the_clock():
     plan = made_plan(duration=1)
     assert plan["time"]["lengths"] == []
-    one = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
-    assert one["seconds"] is None
-    assert one["blocks"] > plan["blocks"] - 1 > 3
+    decision = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
+    assert decision["seconds"] is None
+    assert decision["blocks"] > plan["blocks"] - 1 > 3
 
 
 def test_an_earlier_campaign_says_how_long_cells_are_from_the_first_block_on():
-    asked = campaign()
-    plan = design.make_plan(asked, "")
-    found = spend.before_the_first(
-        asked, plan, spending.first_part(plan), trials_of(spending.first_part(plan), noise=0.2)
+    campaign_plan = campaign()
+    plan = design.make_plan(campaign_plan, "")
+    first_decision = spend.before_the_first(
+        campaign_plan,
+        plan,
+        spending.first_part(plan),
+        trials_of(spending.first_part(plan), noise=0.2),
     )
-    begun = design.make_plan(found, "2026-01-05T08:00:00Z")
-    assert found["lengths"] == begun["time"]["lengths"] == []
+    begun = design.make_plan(first_decision, "2026-01-05T08:00:00Z")
+    assert first_decision["lengths"] == begun["time"]["lengths"] == []
     assert begun["time"]["scatter"]["cell"] > 0.05
     assert {load["duration"] for load in begun["workloads"]} <= set(LENGTHS)
     # It goes on so, also where the next run does not name the earlier campaign.
@@ -177,8 +182,8 @@ def test_auto_without_a_budget_that_it_may_spend_is_refused(changed):
 
 
 def test_a_workload_with_its_own_duration_keeps_it():
-    own = {"name": "tcp_stream", "duration": 7}
-    plan = made_plan(workloads=[own, "tcp_rr"])
+    workload = {"name": "tcp_stream", "duration": 7}
+    plan = made_plan(workloads=[workload, "tcp_rr"])
     assert [load["duration"] for load in plan["workloads"]] == [7, 0.5]  # six blocks take long
     assert plan["time"]["workloads"] == {"tcp_rr": 0.25}
 
@@ -187,8 +192,15 @@ def test_what_an_engine_cannot_cut_short_is_not_cut():
     plan = made_plan(workloads=["tcp_stream", "tcp_crr"], time_budget=600)
     assert [load["duration"] for load in plan["workloads"]] == [0.25, 1]
     assert plan["time"]["workloads"] == {"tcp_stream": 0.25, "tcp_crr": 1.0}
-    one = {"block": 3, "blocks": 9, "seconds": 0.25, "spent": 1.0, "beside": 1.0, "scatter": None}
-    later = spending.with_spending(plan, [one])
+    decision = {
+        "block": 3,
+        "blocks": 9,
+        "seconds": 0.25,
+        "spent": 1.0,
+        "beside": 1.0,
+        "scatter": None,
+    }
+    later = spending.with_spending(plan, [decision])
     loads = design.workloads_at(later, later["visits"][-1])
     assert {name: loads[name]["duration"] for name in ("tcp_stream", "tcp_crr")} == {
         "tcp_stream": 0.25,
@@ -229,8 +241,15 @@ def test_a_campaign_begins_with_six_short_blocks_where_its_budget_has_room_for_t
 
 def decided(scatter, **changed):
     """Return a plan of six short blocks and three of 2 s, chosen from a scatter."""
-    one = {"block": 6, "blocks": 9, "seconds": 2, "spent": 1.0, "beside": 1.0, "scatter": scatter}
-    return spending.with_spending(made_plan(**changed), [one])
+    decision = {
+        "block": 6,
+        "blocks": 9,
+        "seconds": 2,
+        "spent": 1.0,
+        "beside": 1.0,
+        "scatter": scatter,
+    }
+    return spending.with_spending(made_plan(**changed), [decision])
 
 
 def test_blocks_count_by_what_they_know():
@@ -254,15 +273,15 @@ def test_a_report_counts_blocks_by_what_they_know():
             for key in ("throughput_mbps", "transactions_per_s"):
                 if trial["result"].get(key):
                     trial["result"][key] *= 2 if trial["block"] <= 6 else 1.5
-    found = analyse(plan, trials)
-    row = found.tables[0].metrics[0].rows[0]
+    analysis = analyse(plan, trials)
+    row = analysis.tables[0].metrics[0].rows[0]
     short, long = 6 * math.sqrt(0.25), 3 * math.sqrt(2)
     mean = (short * math.log(2) + long * math.log(1.5)) / (short + long)
     assert row.ratio == pytest.approx(math.exp(mean), rel=0.01)
     assert row.low < row.ratio < row.high
     assert (row.p, row.state) == (2 / 2**9, "better")
-    assert found.methods.weights == pytest.approx(spending.block_weights(plan), rel=1e-5)
-    assert "measured longer count 2.8 times as much" in found.scatter.text
+    assert analysis.methods.weights == pytest.approx(spending.block_weights(plan), rel=1e-5)
+    assert "measured longer count 2.8 times as much" in analysis.scatter.text
 
 
 @pytest.mark.parametrize("scatter", [None, {"cell": 0.0, "visit": 0.05}, {"cell": 0, "visit": 0}])
@@ -289,8 +308,15 @@ def test_cells_that_are_always_as_long_make_blocks_more_alike():
 
 def test_a_decision_is_told_in_a_line():
     scatter = {"cell": 0.02, "visit": 0.05}
-    one = {"block": 3, "blocks": 20, "seconds": 0.25, "spent": 9, "beside": 0.9, "scatter": scatter}
-    text = spending.spending_text(one)
+    decision = {
+        "block": 3,
+        "blocks": 20,
+        "seconds": 0.25,
+        "spent": 9,
+        "beside": 0.9,
+        "scatter": scatter,
+    }
+    text = spending.spending_text(decision)
     assert text.startswith("time budget: cells of 0.25 s, 20 blocks, 17 more")
     assert "whole visits by 5.0 %" in text
-    assert "no further block" in spending.spending_text({**one, "blocks": 3})
+    assert "no further block" in spending.spending_text({**decision, "blocks": 3})

@@ -27,21 +27,21 @@ CONFIRMATION = {
 SEARCH = {**PART, "rounds": [], "ended": None, "nominees": []}
 
 
-def changed(document, place, value):
+def changed(document, keys, value):
     """Return a document with another value at a place; without a value the key is gone."""
     document = copy.deepcopy(document)
     item = document
-    for key in place[:-1]:
+    for key in keys[:-1]:
         item = item[key]
     if value is ...:
-        del item[place[-1]]
+        del item[keys[-1]]
     else:
-        item[place[-1]] = value
+        item[keys[-1]] = value
     return document
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "message"),
+    ("keys", "value", "message"),
     [
         (["name"], "a\nb: 1", r"plan\.json: name: "),
         (["name"], ..., "'name' is a required property"),
@@ -70,9 +70,9 @@ def changed(document, place, value):
         (["visits", 2, "cells", 0, "cell"], True, r"visits\[2\]\.cells\[0\]\.cell: true"),
     ],
 )
-def test_a_plan_that_is_none_is_refused_by_its_key(tmp_path, place, value, message):
+def test_a_plan_that_is_none_is_refused_by_its_key(tmp_path, keys, value, message):
     path = tmp_path / "plan.json"
-    path.write_text(json.dumps(changed(PLAN, place, value)))
+    path.write_text(json.dumps(changed(PLAN, keys, value)))
     with pytest.raises(InputError, match=message) as caught:
         plan_file.read_plan(str(path))
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
@@ -87,7 +87,7 @@ READ = {
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "value"),
+    ("name", "keys", "value"),
     [
         ("confirmation", ["profiles"], 1),
         ("confirmation", ["visits", 0, "profile"], "x"),
@@ -99,12 +99,12 @@ READ = {
         ("spending", ["made"], ["x"]),
     ],
 )
-def test_what_was_decided_is_checked_too(tmp_path, name, place, value):
+def test_what_was_decided_is_checked_too(tmp_path, name, keys, value):
     path = tmp_path / f"{name}.json"
     read, document = READ[name]
     path.write_text(json.dumps(document))
     assert read(str(tmp_path)) is not None
-    path.write_text(json.dumps(changed(document, place, value)))
+    path.write_text(json.dumps(changed(document, keys, value)))
     with pytest.raises(InputError, match=f"{name}.json: "):
         read(str(tmp_path))
 
@@ -147,6 +147,6 @@ def test_what_is_no_json_is_said(tmp_path, text):
 
 def test_folders_of_earlier_versions_are_read():
     assert plan_file.read_plan(str(RECORDED / "plan.json")) == PLAN
-    known = read_manifest(str(RECORDED))
+    manifest = read_manifest(str(RECORDED))
     text = (RECORDED / "manifest.json").read_text()
-    assert known == json.loads(text.replace("\\t", " "))  # some sysctls have tabs
+    assert manifest == json.loads(text.replace("\\t", " "))  # some sysctls have tabs

@@ -62,22 +62,24 @@ def check_by_the_rules_of_awx(spec):
     assert isinstance(spec["description"], str)
     assert isinstance(spec["spec"], list)
     assert spec["spec"]
-    assert len({asked["variable"] for asked in spec["spec"]}) == len(spec["spec"])
-    for asked in spec["spec"]:
-        assert asked["type"] in AWX_TYPES
-        assert isinstance(asked["required"], bool)
-        assert asked["question_name"]
-        assert asked["variable"].isidentifier()
+    assert len({question_entry["variable"] for question_entry in spec["spec"]}) == len(spec["spec"])
+    for question_entry in spec["spec"]:
+        assert question_entry["type"] in AWX_TYPES
+        assert isinstance(question_entry["required"], bool)
+        assert question_entry["question_name"]
+        assert question_entry["variable"].isidentifier()
         assert all(
-            isinstance(asked[limit], int) and not isinstance(asked[limit], bool)
+            isinstance(question_entry[limit], int) and not isinstance(question_entry[limit], bool)
             for limit in ("min", "max")
         )
-        assert asked["min"] <= asked["max"]
-        assert asked["default"] == "" or isinstance(asked["default"], AWX_TYPES[asked["type"]])
-        if asked["type"] in ("multiplechoice", "multiselect"):
-            assert asked["choices"]
-            assert all(isinstance(choice, str) for choice in asked["choices"])
-        json.dumps(asked)
+        assert question_entry["min"] <= question_entry["max"]
+        assert question_entry["default"] == "" or isinstance(
+            question_entry["default"], AWX_TYPES[question_entry["type"]]
+        )
+        if question_entry["type"] in ("multiplechoice", "multiselect"):
+            assert question_entry["choices"]
+            assert all(isinstance(choice, str) for choice in question_entry["choices"])
+        json.dumps(question_entry)
 
 
 def test_awx_takes_the_survey():
@@ -86,30 +88,34 @@ def test_awx_takes_the_survey():
 
 def test_each_key_of_the_schema_is_asked_for_or_left_out_on_purpose():
     assert set(load_schema("campaign")["properties"]) == set(OVERRIDES) | NOT_ASKED
-    asked = yaml.load(
+    questions = yaml.load(
         (CHECKOUT / "playbooks/vars/awx.yml").read_text().replace("!unsafe", ""), yaml.SafeLoader
     )
-    assert asked["offload_lab_awx_overrides"] == {
+    assert questions["offload_lab_awx_overrides"] == {
         key: f"{{{{ {PREFIX}{key} | default('') }}}}" for key in OVERRIDES
     }
 
 
 @pytest.mark.parametrize("key", OVERRIDES)
 def test_limits_and_choices_are_those_of_the_schema(key):
-    asked = question(key, load_schema("campaign"))
+    question_entry = question(key, load_schema("campaign"))
     node = load_schema("campaign")["properties"][key]
     for limit, name in (("min", "minimum"), ("max", "maximum")):
         if name in node:
-            assert asked[limit] == node[name]
+            assert question_entry[limit] == node[name]
     choices = node.get("enum") or node.get("items", {}).get("enum")
     if choices:
-        assert asked["choices"] == choices
+        assert question_entry["choices"] == choices
 
 
 @pytest.mark.parametrize("key", OVERRIDES)
 def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
-    asked = question(key, load_schema("campaign"))
-    answer = asked["choices"][0] if asked["choices"] else ANSWERS[asked["type"]]
+    question_entry = question(key, load_schema("campaign"))
+    answer = (
+        question_entry["choices"][0]
+        if question_entry["choices"]
+        else ANSWERS[question_entry["type"]]
+    )
     if key == "mtus":
         answer = "9000, 1500"
     if key == "name":
@@ -118,8 +124,8 @@ def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
         answer = "5"
     if key == "design":
         answer = "on_off"
-    if asked["type"] == "multiselect":
-        answer = "\n".join(asked["choices"][:2])
+    if question_entry["type"] == "multiselect":
+        answer = "\n".join(question_entry["choices"][:2])
     # An engine that can be limited.
     assert read_campaign(override({"name": "x", "engine": "iperf3"}, {key: answer}))
     assert override({"name": "x"}, {key: ""}) == {"name": "x"}

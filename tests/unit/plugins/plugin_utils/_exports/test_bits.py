@@ -53,34 +53,34 @@ def card():
     return {"underlay": [{"name": "eth1"}]}, {"eth1": {"features": features}}
 
 
-def plan_of(group="tx", seed=1, **asked):
+def plan_of(group="tx", seed=1, **campaign_keys):
     """Return the plan for the features of a group at the underlay of the client."""
-    first = make_plan(read_campaign({**ASKED, **asked}), "")
+    first = make_plan(read_campaign({**ASKED, **campaign_keys}), "")
     hop = make_plan(read_campaign(hop_campaign(first, [group], first["paths"])), "")
-    bits = bits_campaign(hop, [f"{group}{AT}"], hop["paths"], asked.get("rate", 1.0))
+    bits = bits_campaign(hop, [f"{group}{AT}"], hop["paths"], campaign_keys.get("rate", 1.0))
     return make_plan(without_fixed(read_campaign({**bits, "seed": seed}), [card()], None), "")
 
 
 def ended(plan, faults, noise, seed):
     """Return a campaign of these faults with its interim tests, and its checks until it ends."""
     machine = curing.Machine(faults, noise, seed, plan["workloads"][0]["duration"])
-    made = []
+    ended_looks = []
     checks = None
     for look in [*plan["looks"], None]:
         last = look["block"] if look else plan["blocks"]
-        begun = made[-1]["block"] if made else 0
+        begun = ended_looks[-1]["block"] if ended_looks else 0
         visits = [visit for visit in plan["visits"] if begun < visit["block"] <= last]
         checks = curing.measured(machine, {**plan, "visits": visits}, checks)
         if look:
-            made.append(interim({**plan, "looked": list(made)}, checks, look))
-            if made[-1]["answered"]:
+            ended_looks.append(interim({**plan, "looked": list(ended_looks)}, checks, look))
+            if ended_looks[-1]["answered"]:
                 break
-    return {**plan, "looked": made}, checks
+    return {**plan, "looked": ended_looks}, checks
 
 
 def interim(plan, checks, look):
     """Return an interim test as :mod:`named` makes it, from checks instead of trials."""
-    named = [one for blames in blames_of(plan, checks.planned).values() for one in blames]
+    named = [blame for blames in blames_of(plan, checks.planned).values() for blame in blames]
     return {**decide(plan, [], look, plan["looked"]), "answered": bool(named)}
 
 
@@ -118,11 +118,11 @@ def test_a_card_that_drops_what_is_cut_inside_a_tunnel_is_cured_by_one_feature()
     faults = {(TUNNEL, f"tx-tcp-segmentation{AT}"): 1.0}
     plan, checks = ended(plan, faults, "none", 1)
     assert plan["looked"][-1]["answered"] and plan["looked"][-1]["block"] == 1
-    said = recommendation(NOTHING, plan, None, cure_found(plan, checks))
-    assert said["changes"] == {TUNNEL: "off"} and said["confirmed"] is False
-    features = said["client"]["underlay"]["features"]
+    recommended = recommendation(NOTHING, plan, None, cure_found(plan, checks))
+    assert recommended["changes"] == {TUNNEL: "off"} and recommended["confirmed"] is False
+    features = recommended["client"]["underlay"]["features"]
     assert features == {name: name != "tx-udp_tnl-segmentation" for name in VARIED}
-    again = make_plan(read_campaign(said["again"]), "")
+    again = make_plan(read_campaign(recommended["again"]), "")
     checks = curing.measured(curing.Machine(faults, "none", 1, 2), again)
     assert recommendation(NOTHING, again, None, cure_found(again, checks))["confirmed"] is True
 

@@ -34,13 +34,13 @@ ADVICE = nothing("nothing to compare")
 def checks(plan, broken, beside=0):
     """Return the checks of a campaign whose payload is wrong under these levels.
 
-    ``beside`` are segments that were lost on another path, with each profile.
+    ``beside`` counts segments lost on another path, with each profile.
     """
-    seen = payload.Checks({}, {})
+    all_checks = payload.Checks({}, {})
     for name, profile in plan["profiles"].items():
         wrong = int(all(profile["levels"][key] == level for key, level in broken.items()))
         check = {**dict.fromkeys(result.COUNTS, 0), "sent": 9, "arrived": 9, "first": None}
-        found = {
+        checks_found = {
             "elapsed_s": 2.0,
             "mss": 1448,
             "checks": {"tcp_forward": {**check, "wrong": wrong}},
@@ -48,16 +48,16 @@ def checks(plan, broken, beside=0):
             "error": None,
         }
         for _block in range(plan["blocks"]):
-            seen.see(("physical", 9000, name), None, found)
+            all_checks.see(("physical", 9000, name), None, checks_found)
             lossy = {"tcp_forward": {**check, "segments_lost": beside}}
-            seen.see(("tenant_vxlan", 9000, name), None, {**found, "checks": lossy})
-    return seen
+            all_checks.see(("tenant_vxlan", 9000, name), None, {**checks_found, "checks": lossy})
+    return all_checks
 
 
-def written(asked, broken, beside=0):
-    plan = make_plan(read_campaign(asked), "2026-01-05T00:00:00Z")
-    seen = checks(plan, broken, beside)
-    cure = cure_found(plan, seen)
+def written(campaign_keys, broken, beside=0):
+    plan = make_plan(read_campaign(campaign_keys), "2026-01-05T00:00:00Z")
+    all_checks = checks(plan, broken, beside)
+    cure = cure_found(plan, all_checks)
     manifest = {"nodes": {"node1": {"before": {"host": {"kernel": "6.1.0"}}}}}
     advice = recommended.recommendation(ADVICE, plan, manifest, cure, 1767600000.0)
     text = recommended.document(advice)
@@ -68,17 +68,17 @@ def written(asked, broken, beside=0):
     ("design", "profile"), [("leave_one_out", "tso=off"), ("integrity", "tx=on,gro=on")]
 )
 def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks(design, profile):
-    found = written({**ASKED, "design": design}, {"tso": "on"})
-    assert (found["profile"], found["changes"]) == (profile, {"tso": "off"})
-    assert found["client"]["underlay"]["features"] == {"tx": True, "tso": False, "gro": True}
-    assert found["confirmed"] is False
-    assert (found["date"], found["kernels"]) == ("2026-01-05", {"node1": "6.1.0"})
+    cure_written = written({**ASKED, "design": design}, {"tso": "on"})
+    assert (cure_written["profile"], cure_written["changes"]) == (profile, {"tso": "off"})
+    assert cure_written["client"]["underlay"]["features"] == {"tx": True, "tso": False, "gro": True}
+    assert cure_written["confirmed"] is False
+    assert (cure_written["date"], cure_written["kernels"]) == ("2026-01-05", {"node1": "6.1.0"})
 
-    confirmed = written(found["again"], {"tso": "on"})
+    confirmed = written(cure_written["again"], {"tso": "on"})
     assert confirmed["profile"] == "as_applied" and confirmed["confirmed"] is True
-    assert confirmed["client"] == found["client"]
+    assert confirmed["client"] == cure_written["client"]
     # After an upgrade nothing is broken any more: nothing is to be switched off.
-    assert written(found["again"], {"tso": "never"})["profile"] is None
+    assert written(cure_written["again"], {"tso": "never"})["profile"] is None
 
 
 def test_another_path_does_not_keep_a_cure_from_being_confirmed():
@@ -89,13 +89,17 @@ def test_another_path_does_not_keep_a_cure_from_being_confirmed():
 
 
 def test_what_needs_a_setting_goes_with_it():
-    found = written(ASKED, {"tx": "on"})
-    assert found["client"]["underlay"]["features"] == {"tx": False, "tso": False, "gro": True}
+    cure_written = written(ASKED, {"tx": "on"})
+    assert cure_written["client"]["underlay"]["features"] == {
+        "tx": False,
+        "tso": False,
+        "gro": True,
+    }
 
 
 def test_nothing_broken_has_no_cure():
-    found = written(ASKED, {"gro": "never"})
-    assert found["profile"] is None and "again" not in found
+    cure_written = written(ASKED, {"gro": "never"})
+    assert cure_written["profile"] is None and "again" not in cure_written
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_ends_that_need_different_settings_get_both():
     ],
 )
 def test_there_is_none_where_no_device_of_the_nodes_is_to_be_set(without):
-    asked = {"advice": advice(), "manifest": manifest(), **without}
-    assert daemonset(asked["advice"], asked["manifest"], NODES) is None
+    arguments = {"advice": advice(), "manifest": manifest(), **without}
+    assert daemonset(arguments["advice"], arguments["manifest"], NODES) is None
 
 
 @pytest.mark.parametrize(

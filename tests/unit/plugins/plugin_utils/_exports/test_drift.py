@@ -56,8 +56,8 @@ def test_junit_fails_where_a_setting_is_gone_or_a_host_is_not_read():
         "node3": ("1", "0"),
         "node4": ("1", "1"),
     }
-    said = suites["node1"].find("testcase[@name='eth1']/failure").get("message")
-    assert said == (
+    message = suites["node1"].find("testcase[@name='eth1']/failure").get("message")
+    assert message == (
         "eth1 features rx-gro-list: applied on, is off; eth1 rps rx-7: applied f, is not there"
     )
 

@@ -105,8 +105,8 @@ def test_junit_of_a_campaign_fails_where_visits_are_missing():
 def analysis_of_pods_behind_a_tunnel_that_breaks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hop")
     report_golden.broken_hop(folder)
-    made = make_report(str(folder))
-    return read_analysis(Analysis, str(folder)), made
+    new_report = make_report(str(folder))
+    return read_analysis(Analysis, str(folder)), new_report
 
 
 def test_the_verdict_of_a_path_is_data(hop):
@@ -153,8 +153,12 @@ def test_openmetrics_have_verdict_blame_bound_hop_and_cure(hop):
     assert {name for name in FAMILIES if name.startswith("offload_lab_payload")} <= set(families)
     [verdict] = families["offload_lab_payload_verdict"]
     assert (verdict.labels["path"], verdict.labels["verdict"]) == ("physical", "broken")
-    [place] = families["offload_lab_payload_hop"]
-    assert {"setting": "tx", "side": "client", "devices": "tunnel"}.items() <= place.labels.items()
+    [hop_sample] = families["offload_lab_payload_hop"]
+    assert {
+        "setting": "tx",
+        "side": "client",
+        "devices": "tunnel",
+    }.items() <= hop_sample.labels.items()
     trials = {
         sample.labels["outcome"]: sample.value for sample in families["offload_lab_payload_trials"]
     }

@@ -32,10 +32,10 @@ NOTHING = nothing("")
 
 def test_what_is_broken_is_varied_at_each_class_of_devices_and_at_each_end():
     plan = make_plan(read_campaign(ASKED), "")
-    asked = hop_campaign(plan, ["tx"], plan["paths"])
+    hop_keys = hop_campaign(plan, ["tx"], plan["paths"])
     classes = plan["factors"][0]["devices"]
-    assert len(asked["factors"]) == 2 * len(classes)
-    again = make_plan(read_campaign(asked), "")
+    assert len(hop_keys["factors"]) == 2 * len(classes)
+    again = make_plan(read_campaign(hop_keys), "")
     assert again["name"] == "integrity-hop" and again["mtus"] == plan["mtus"]
     assert {(*factor["sides"], *factor["devices"]) for factor in again["factors"]} == {
         (side, name) for side in ("client", "server") for name in classes
@@ -67,9 +67,11 @@ def test_what_a_hops_own_trials_chose_is_not_confirmed_by_them():
     truth = Hop(("tx",), "client", "underlay")
     checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
     cure = cure_found(plan, checks)
-    said = recommendation(NOTHING, plan, None, cure)
+    recommended = recommendation(NOTHING, plan, None, cure)
     assert cure.profile == "tx_at_server" and cure.seen.troubled == 0
-    assert said["confirmed"] is False and said["changes"] == {"tx_at_client_underlay": "off"}
+    assert recommended["confirmed"] is False and recommended["changes"] == {
+        "tx_at_client_underlay": "off"
+    }
 
 
 def test_a_hops_cure_is_confirmed_in_fresh_blocks():
@@ -77,10 +79,10 @@ def test_a_hops_cure_is_confirmed_in_fresh_blocks():
     plan = hops.plan_of("tx", ["tunnel", "underlay"], 1, 1.0)
     for _campaign in ("hop", "again"):
         checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-        said = recommendation(NOTHING, plan, None, cure_found(plan, checks))
-        plan = make_plan(read_campaign(said["again"]), "")
-    assert said["profile"] == "as_applied" and said["confirmed"] is True
-    assert list(said["changes"].values()) == ["off"]
+        recommended = recommendation(NOTHING, plan, None, cure_found(plan, checks))
+        plan = make_plan(read_campaign(recommended["again"]), "")
+    assert recommended["profile"] == "as_applied" and recommended["confirmed"] is True
+    assert list(recommended["changes"].values()) == ["off"]
 
 
 @pytest.mark.parametrize("classes", hops.CHAINS)
@@ -105,7 +107,7 @@ def test_the_cure_is_the_hop_however_many_devices_there_are(classes, setting):
 
 
 def test_what_has_one_hop_alone_or_is_no_feature_needs_no_campaign():
-    one = {"name": "tx", "devices": ["underlay"], "sides": "tx"}
-    plan = make_plan(read_campaign({**ASKED, "factors": [one]}), "")
+    factor = {"name": "tx", "devices": ["underlay"], "sides": "tx"}
+    plan = make_plan(read_campaign({**ASKED, "factors": [factor]}), "")
     assert hop_campaign(plan, ["tx"], plan["paths"]) is None
     assert hop_campaign(plan, [], plan["paths"]) is None

@@ -92,29 +92,29 @@ def test_a_file_is_as_its_golden_one(tool, settings):
 
 @pytest.mark.parametrize("tool", FORMATS)
 def test_nothing_is_dropped_in_silence(tool, settings):
-    text, left = FORMATS[tool][1](settings)
+    text, dropped = FORMATS[tool][1](settings)
     body = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
     (device,) = settings.devices
     for group, values in device.others.items():
         for name in values:
-            said = any(line.startswith(f"eth1: {group} {name} ") for line in left)
+            is_named = any(line.startswith(f"eth1: {group} {name} ") for line in dropped)
             written = name in body or name.replace("-", "_") in body or f"/{group}" in body
-            assert said or written or group in body, (group, name)
-    for line in left:
+            assert is_named or written or group in body, (group, name)
+    for line in dropped:
         assert f"#   {line}\n" in text
 
 
 @pytest.mark.parametrize("line", ["eth2: it is not there now", "class host: this host has no such"])
 def test_devices_that_are_not_there_are_named(settings, line):
-    assert any(left.startswith(line) for left in settings.left)
+    assert any(message.startswith(line) for message in settings.left)
 
 
 def test_a_group_of_which_a_part_changes_is_not_written_as_a_group():
     part = {"underlay": {"features": {"tx-tcp-segmentation": False}}}
-    found = host_settings("site", "node1", part, {"underlay": [{"name": "eth1"}]}, FOUND)
-    text, left = FORMATS["tuned"][1](found)
+    exported = host_settings("site", "node1", part, {"underlay": [{"name": "eth1"}]}, FOUND)
+    text, dropped = FORMATS["tuned"][1](exported)
     assert "features=" not in text
-    assert left == ["eth1: tx-tcp-segmentation off"]
+    assert dropped == ["eth1: tx-tcp-segmentation off"]
 
 
 @pytest.mark.parametrize("tool", ["nmstate", "netplan", "talos", "linux_system_roles"])
@@ -130,14 +130,14 @@ def test_the_filter_knows_its_tools():
 
 
 class Text(str):
-    """A text as Ansible has it, of which YAML knows nothing."""
+    """A text as Ansible has it; YAML does not know its type."""
 
 
 def test_texts_of_ansible_become_plain_ones():
     host = {"campaign": "site", "host": "node1", "found": {Text("eth1"): {"features": FEATURES}}}
     classes = {"underlay": [{"name": Text("eth1")}]}
-    found = host_export({"underlay": {"rings": {"rx": 1}}}, "talos", classes=classes, **host)
-    assert "name: eth1" in found["text"]
+    exported = host_export({"underlay": {"rings": {"rx": 1}}}, "talos", classes=classes, **host)
+    assert "name: eth1" in exported["text"]
 
 
 def test_an_unknown_feature_is_said():
@@ -157,9 +157,9 @@ def test_an_unknown_feature_is_said():
 @pytest.mark.parametrize("odd", ["eth1\n[main]", "{{ x }}", "eth1,eth2", "eth 1", "-eth1"])
 def test_a_device_whose_name_means_something_in_a_file_is_left_out(tool, odd):
     classes = {"underlay": [{"name": odd}, {"name": "eth2"}]}
-    found = {name: {"features": FEATURES} for name in (odd, "eth2")}
+    settings_of = {name: {"features": FEATURES} for name in (odd, "eth2")}
     settings = {"underlay": {"features": {"gro": False}}}
-    export = FORMATS[tool][1](host_settings("site\n- x", "node1\n", settings, classes, found))
+    export = FORMATS[tool][1](host_settings("site\n- x", "node1\n", settings, classes, settings_of))
     assert len(export.left) == 1 and "cannot be written into a file" in export.left[0]
     assert "{{" not in export.text and "eth2" in export.text
     assert all(odd not in line for line in export.text.splitlines() if not line.startswith("#"))

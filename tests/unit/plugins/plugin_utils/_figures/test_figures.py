@@ -154,9 +154,10 @@ def test_figure(draw, shown):
     assert not re.search(r"#[0-9a-f]{6}\b|style=\"fill", text), (
         "a colour that the dark page cannot change"
     )
-    words = [mark for mark in figure.marks if isinstance(mark, marks.Words)]
-    assert words and all(
-        0 <= float(word.x) <= figure.width and 0 <= float(word.y) <= figure.height for word in words
+    word_marks = [mark for mark in figure.marks if isinstance(mark, marks.Words)]
+    assert word_marks and all(
+        0 <= float(word.x) <= figure.width and 0 <= float(word.y) <= figure.height
+        for word in word_marks
     )
     starts = re.findall(r"M(-?[\d.]+) (-?[\d.]+)", text)
     assert starts and all(
@@ -170,8 +171,8 @@ def css_of(figure):
 
 def test_forest_marks_say_more_than_colour():
     figure = effects.forest(ROWS, "Title", "words")
-    words = [mark.text for mark in figure.marks if isinstance(mark, marks.Words)]
-    assert "a<b" in words and "missing" not in words and any("…" in word for word in words)
+    texts = [mark.text for mark in figure.marks if isinstance(mark, marks.Words)]
+    assert "a<b" in texts and "missing" not in texts and any("…" in word for word in texts)
     assert {
         "f-better",
         "wide s-better",
@@ -260,9 +261,9 @@ def test_ticks_of_a_logarithmic_scale_are_round_and_few(low, high, places):
 
 def test_two_groups_are_seen_and_one_is_not():
     generator = random.Random(4)
-    one = [1000 * math.exp(generator.gauss(0, 0.1)) for _number in range(24)]
-    two = [value * (0.6 if number % 3 else 1) for number, value in enumerate(one)]
-    assert trials.two_groups(one) is None
+    single_group = [1000 * math.exp(generator.gauss(0, 0.1)) for _number in range(24)]
+    two = [value * (0.6 if number % 3 else 1) for number, value in enumerate(single_group)]
+    assert trials.two_groups(single_group) is None
     two = [
         1000 * math.exp(generator.gauss(0, 0.03)) * (0.6 if number % 3 else 1)
         for number in range(24)

@@ -71,7 +71,7 @@ def test_names_are_unique():
 
 
 @pytest.mark.parametrize(
-    ("driver", "kernel", "encapsulation", "blamed", "found"),
+    ("driver", "kernel", "encapsulation", "blamed", "expected"),
     [
         ("vmxnet3", "5.15.0-134-generic", "vxlan", "tx-udp_tnl-segmentation", "calico-4727"),
         ("vmxnet3", "4.4.0", "vxlan", "tx-udp_tnl-segmentation", "calico-4727"),
@@ -81,9 +81,9 @@ def test_names_are_unique():
         ("igc", "7.1.4-1-pve", "none", "tx-udp-segmentation", "tailscale-19777"),
     ],
 )
-def test_a_case_that_is_like_it(driver, kernel, encapsulation, blamed, found):
+def test_a_case_that_is_like_it(driver, kernel, encapsulation, blamed, expected):
     cases = like([Host([driver], kernel)], encapsulation, [blamed])
-    assert found in [case.name for case in cases]
+    assert expected in [case.name for case in cases]
 
 
 @pytest.mark.parametrize(

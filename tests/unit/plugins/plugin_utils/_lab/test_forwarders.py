@@ -11,23 +11,23 @@ PAIR = {"client": "node1", "server": "node2"}
 
 
 def test_its_devices_are_those_of_an_underlay():
-    found = forwarders.in_lab(["eth0", "eth1"], "netdev", ours=True)
+    forwarder = forwarders.in_lab(["eth0", "eth1"], "netdev", ours=True)
     assert (
-        found["devices"]["underlay"]
-        == found["links"]["outer"]
+        forwarder["devices"]["underlay"]
+        == forwarder["links"]["outer"]
         == [
             {"name": "eth0"},
             {"name": "eth1"},
         ]
     )
-    assert not any(found["devices"][name] for name in ("tenant", "tunnel", "host"))
-    assert found["endpoints"] == {} and found["addresses"] == []
+    assert not any(forwarder["devices"][name] for name in ("tenant", "tunnel", "host"))
+    assert forwarder["endpoints"] == {} and forwarder["addresses"] == []
 
 
 def test_one_that_is_there_already_keeps_its_mtu():
-    found = forwarders.in_lab(["eth0"], "system", ours=False)
-    assert found["links"] == {"outer": [], "inner": []}
-    assert found["devices"]["underlay"] == [{"name": "eth0"}]
+    forwarder = forwarders.in_lab(["eth0"], "system", ours=False)
+    assert forwarder["links"] == {"outer": [], "inner": []}
+    assert forwarder["devices"]["underlay"] == [{"name": "eth0"}]
 
 
 def test_it_is_no_end_of_a_pair():
@@ -38,10 +38,10 @@ def test_it_is_no_end_of_a_pair():
 
 
 def test_no_pair_measures_without_it_and_it_waits_for_the_pairs():
-    found = forwarders.members([PAIR], {}, ["router"])
-    assert found["router"]["end"] == "forwarder"
-    assert found["node1"]["needed"] == ["node2", "router"]
-    assert found["node1"]["rests"]["router"] == ["node2"]
-    assert found["router"]["partners"] == ["node1 node2"]
-    assert found["router"]["rests"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
+    members = forwarders.members([PAIR], {}, ["router"])
+    assert members["router"]["end"] == "forwarder"
+    assert members["node1"]["needed"] == ["node2", "router"]
+    assert members["node1"]["rests"]["router"] == ["node2"]
+    assert members["router"]["partners"] == ["node1 node2"]
+    assert members["router"]["rests"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
     assert "router" not in forwarders.members([PAIR], {}, [])

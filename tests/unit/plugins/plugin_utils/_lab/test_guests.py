@@ -22,7 +22,9 @@ def ready(member, hosts):
     """Return the partners that are ready when these hosts are, as role measure finds them out."""
     down = [host for host in member["needed"] if host not in hosts]
     return [
-        one for one in member["partners"] if not any(one in member["rests"][host] for host in down)
+        partner
+        for partner in member["partners"]
+        if not any(partner in member["rests"][host] for host in down)
     ]
 
 
@@ -38,31 +40,31 @@ def test_guests_measure_where_there_are_any():
 
 
 def test_without_guests_each_end_needs_the_other():
-    found = guests.members([pair("a", "b"), pair("c", "a")], {})
-    assert {host: (member["end"], member["partners"]) for host, member in found.items()} == {
+    members = guests.members([pair("a", "b"), pair("c", "a")], {})
+    assert {host: (member["end"], member["partners"]) for host, member in members.items()} == {
         "a": ("client", ["b", "c"]),
         "b": ("server", ["a"]),
         "c": ("client", ["a"]),
     }
     assert all(
         member["needed"] == member["partners"] and not member["elsewhere"]
-        for member in found.values()
+        for member in members.values()
     )
-    assert ready(found["a"], ["b"]) == ["b"] and ready(found["b"], []) == []
+    assert ready(members["a"], ["b"]) == ["b"] and ready(members["b"], []) == []
 
 
 def test_nodes_are_members_for_their_guests():
-    found = guests.members([pair("guest1", "guest2")], HOMES)
-    assert {host: member["end"] for host, member in found.items()} == {
+    members = guests.members([pair("guest1", "guest2")], HOMES)
+    assert {host: member["end"] for host, member in members.items()} == {
         "guest1": "client",
         "guest2": "server",
         "node1": "client",
         "node2": "server",
     }
-    assert found["guest1"]["elsewhere"] == list(guests.OTHERS) and found["node1"]["elsewhere"] == [
-        "tenant"
-    ]
-    assert found["node1"]["partners"] == ["guest1 guest2"] and found["node1"]["needed"] == [
+    assert members["guest1"]["elsewhere"] == list(guests.OTHERS) and members["node1"][
+        "elsewhere"
+    ] == ["tenant"]
+    assert members["node1"]["partners"] == ["guest1 guest2"] and members["node1"]["needed"] == [
         "guest1",
         "guest2",
         "node2",
@@ -71,28 +73,28 @@ def test_nodes_are_members_for_their_guests():
 
 @pytest.mark.parametrize("missing", ["guest2", "node1", "node2"])
 def test_a_pair_measures_when_both_guests_and_both_nodes_took_the_profile(missing):
-    found = guests.members([pair("guest1", "guest2")], HOMES)
+    members = guests.members([pair("guest1", "guest2")], HOMES)
     others = ["guest1", "guest2", "node1", "node2"]
-    assert ready(found["guest1"], others) == ["guest2"]
-    left = [host for host in others if host != missing]
-    assert ready(found["guest1"], left) == []
+    assert ready(members["guest1"], others) == ["guest2"]
+    remaining = [host for host in others if host != missing]
+    assert ready(members["guest1"], remaining) == []
     assert (
-        missing == "node1" or ready(found["node1"], left) == []
+        missing == "node1" or ready(members["node1"], remaining) == []
     )  # a node goes on no longer than its tenants
 
 
 def test_one_pair_that_is_lost_leaves_the_other():
     homes = {**HOMES, "guest3": "node1", "guest4": "node3"}
-    found = guests.members([pair("guest1", "guest2"), pair("guest3", "guest4")], homes)
-    assert found["node1"]["partners"] == ["guest1 guest2", "guest3 guest4"]
-    assert ready(found["node1"], ["guest3", "guest4", "node3"]) == ["guest3 guest4"]
-    assert ready(found["guest1"], ["guest2", "node1", "node2"]) == ["guest2"]
-    assert ready(found["guest3"], ["guest4", "node1", "node2"]) == []
+    members = guests.members([pair("guest1", "guest2"), pair("guest3", "guest4")], homes)
+    assert members["node1"]["partners"] == ["guest1 guest2", "guest3 guest4"]
+    assert ready(members["node1"], ["guest3", "guest4", "node3"]) == ["guest3 guest4"]
+    assert ready(members["guest1"], ["guest2", "node1", "node2"]) == ["guest2"]
+    assert ready(members["guest3"], ["guest4", "node1", "node2"]) == []
 
 
 def test_a_guest_whose_node_is_not_in_the_inventory_has_all_that_is_set():
-    found = guests.members([pair("guest1", "guest2")], {"guest1": "", "guest2": ""})
-    assert list(found) == ["guest1", "guest2"] and found["guest1"]["elsewhere"] == []
+    members = guests.members([pair("guest1", "guest2")], {"guest1": "", "guest2": ""})
+    assert list(members) == ["guest1", "guest2"] and members["guest1"]["elsewhere"] == []
 
 
 def test_a_node_is_at_one_end():
@@ -103,7 +105,7 @@ def test_a_node_is_at_one_end():
 
 
 def test_the_ports_of_a_node_are_those_that_no_hypervisor_connects():
-    given = {
+    port_options = {
         "guest1": {"offload_lab_tenant_of": "node1", "offload_lab_tenant_port": "guest1-0"},
         "guest2": {"offload_lab_tenant_of": "node2", "offload_lab_tenant_port": "guest2-0"},
         "guest3": {"offload_lab_tenant_of": "node1"},
@@ -113,11 +115,11 @@ def test_the_ports_of_a_node_are_those_that_no_hypervisor_connects():
             "offload_lab_tenant_path": "tenant",
         },
     }
-    assert guests.ports_of("node1", given, uplink=False) == [
+    assert guests.ports_of("node1", port_options, uplink=False) == [
         {"name": "guest1-0"},
         {"name": "guest4-0"},
     ]
-    assert guests.ports_of("node1", given, uplink=True) == [
+    assert guests.ports_of("node1", port_options, uplink=True) == [
         {"name": "guest1-0", "tag": 0},
         {"name": "guest4-0", "tag": 20},
     ]

@@ -88,7 +88,7 @@ def test_given_tenants_are_not_planned():
 
 
 def test_devices_need_no_address():
-    found = devices_of(
+    devices = devices_of(
         variables(
             underlay_address=None,
             underlay_mtu=None,
@@ -98,12 +98,12 @@ def test_devices_need_no_address():
         NODES,
         "netdev",
     )
-    assert names(found["underlay"]) == ["eth1", "eth2"]
-    assert names(found["tunnel"]) == ["vxlan0", "vxlan1"]
+    assert names(devices["underlay"]) == ["eth1", "eth2"]
+    assert names(devices["tunnel"]) == ["vxlan0", "vxlan1"]
 
 
 @pytest.mark.parametrize(
-    ("other", "words"),
+    ("other", "message"),
     [
         (
             {"tenant_mtu": 8951, "tenants": TENANTS},
@@ -118,26 +118,26 @@ def test_devices_need_no_address():
         ({"tenant_count": 300}, "254 addresses"),
     ],
 )
-def test_wrong_tenants(other, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_tenants(other, message):
+    with pytest.raises(InputError, match=message):
         ends_of(variables(**other), NODES, "system")
 
 
 def test_tunnels_of_the_userspace_datapath():
-    found = tunnels_of(variables(uplink_device="eth2"), NODES, "a", HOSTVARS)
-    assert [(tunnel["vni"], tunnel["remotes"]) for tunnel in found["vxlan_devices"]] == [
+    tunnels = tunnels_of(variables(uplink_device="eth2"), NODES, "a", HOSTVARS)
+    assert [(tunnel["vni"], tunnel["remotes"]) for tunnel in tunnels["vxlan_devices"]] == [
         (10, ["198.18.0.2"])
     ]
-    assert (found["ports"], found["uplink"]) == (
+    assert (tunnels["ports"], tunnels["uplink"]) == (
         [{"name": "vxlan0", "tag": 0}],
         [{"name": "eth2", "tag": 20}],
     )
 
 
 def test_tunnels_of_the_kernels_datapath():
-    found = tunnels_of(variables(datapath_active="system"), NODES, "a", HOSTVARS)
-    assert (found["vxlan_devices"], found["uplink"]) == ([], [])
-    assert found["ports"][0]["options"] == {
+    tunnels = tunnels_of(variables(datapath_active="system"), NODES, "a", HOSTVARS)
+    assert (tunnels["vxlan_devices"], tunnels["uplink"]) == ([], [])
+    assert tunnels["ports"][0]["options"] == {
         "remote_ip": "198.18.0.2",
         "key": 10,
         "dst_port": 4789,
@@ -146,15 +146,15 @@ def test_tunnels_of_the_kernels_datapath():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "hostvars", "other", "words"),
+    ("nodes", "hostvars", "other", "message"),
     [
         (["a", "c"], {**HOSTVARS, "c": {}}, {}, "c: its address on the underlay"),
         (NODES, HOSTVARS, {"tunnel_per_port": True}, "b: it has 1 ports, a has 2"),
         (["b"], HOSTVARS, {}, "a: not a node of the lab. The group has b"),
     ],
 )
-def test_wrong_tunnels(nodes, hostvars, other, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_tunnels(nodes, hostvars, other, message):
+    with pytest.raises(InputError, match=message):
         tunnels_of(variables(**other), nodes, "a", hostvars)
 
 

@@ -74,12 +74,12 @@ def test_tenants_of_one_number_know_each_other_as_they_are(nodes, count, network
         for index in range(1, nodes + 1)
     ]
     for tenants in list(zip(*plans))[:count]:
-        told = [(tenant["addresses"][0].split("/")[0], tenant["mac"]) for tenant in tenants]
-        known = [
+        addresses = [(tenant["addresses"][0].split("/")[0], tenant["mac"]) for tenant in tenants]
+        neighbours = [
             [(entry["address"], entry["mac"]) for entry in tenant["neighbors"]]
             for tenant in tenants
         ]
-        assert known == [told[:place] + told[place + 1 :] for place in range(nodes)]
+        assert neighbours == [addresses[:place] + addresses[place + 1 :] for place in range(nodes)]
     assert [tenant["name"] for tenant in plans[0] if "neighbors" not in tenant] == [
         "host",
         "bridged1",
@@ -111,7 +111,7 @@ def test_addresses_are_unique_and_stay(nodes, count, more):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("expected", "message"),
     [
         ((100, 1, 3, NETWORK), "has 254 addresses, tenant86"),
         ((1, 1, 2, "192.168.10.1/24"), "not a network"),
@@ -121,9 +121,9 @@ def test_addresses_are_unique_and_stay(nodes, count, more):
         ((1, 0, 2, NETWORK), "not between"),
     ],
 )
-def test_bad_plans(words, message):
+def test_bad_plans(expected, message):
     with pytest.raises(InputError, match=message):
-        tenant_plan(*words)
+        tenant_plan(*expected)
 
 
 def test_paths():
@@ -166,9 +166,9 @@ def test_the_paths_with_an_uplink_a_linux_bridge_and_two_ports():
     assert ends["tenant_bridge_vxlan"] == {"netns": "bridged1", "address": "192.168.30.2"}
     assert [end["address"] for end in ends["tenant_vxlan"]["all"]] == ["192.168.10.2"]
     assert [end["address"] for end in ends["physical"]["all"]] == ["198.18.0.2", "198.18.1.2"]
-    found = devices(plan, "eth0", "netdev", ["eth1"])
-    assert found["underlay"] == [{"name": "eth0"}, {"name": "eth1"}]
-    assert {device["name"] for device in found["tenant_port"]} == {
+    devices_of_node = devices(plan, "eth0", "netdev", ["eth1"])
+    assert devices_of_node["underlay"] == [{"name": "eth0"}, {"name": "eth1"}]
+    assert {device["name"] for device in devices_of_node["tenant_port"]} == {
         "tenant1-veth1",
         "flat1-veth1",
         "bridged1-veth1",

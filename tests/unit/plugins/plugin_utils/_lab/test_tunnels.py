@@ -118,14 +118,14 @@ def test_another_tunnel_is_a_port_for_each_remote_on_both_datapaths(datapath, ki
 
 @pytest.mark.parametrize("kind", ["vxlan", "geneve"])
 def test_frames_keep_their_vlan_in_a_trunk_of_it_alone(kind):
-    """A trunk of all VLANs would carry those of the uplink, too: a loop."""
+    """A trunk of all VLANs would carry the VLANs of the uplink, too: a loop."""
     planned = tunnels(ENDS, "a", 10, kind=kind)
     for port in tunnel_ports(planned, "netdev", 4789, False, InTunnel(kind, 100, uplink=True)):
         assert port["trunks"] == [100] and "tag" not in port
 
 
 @pytest.mark.parametrize(
-    ("tunnel", "datapath", "said"),
+    ("tunnel", "datapath", "message"),
     [
         (InTunnel("geneve"), "netdev", "Set offload_lab_uplink_device"),
         (InTunnel("gre", per_port=True), "system", "Leave out offload_lab_tunnel_per_port"),
@@ -133,8 +133,8 @@ def test_frames_keep_their_vlan_in_a_trunk_of_it_alone(kind):
         (InTunnel(vlan=20, uplink=True), "netdev", "offload_lab_tenant_vlan 20: the uplink"),
     ],
 )
-def test_a_tunnel_that_cannot_be(tunnel, datapath, said):
-    with pytest.raises(InputError, match=said):
+def test_a_tunnel_that_cannot_be(tunnel, datapath, message):
+    with pytest.raises(InputError, match=message):
         check_tunnel(tunnel, datapath)
 
 

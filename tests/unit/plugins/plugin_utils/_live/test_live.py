@@ -37,15 +37,15 @@ def measured():
 
 def test_all_planned_blocks_claim_nothing_before_the_end(tmp_path, measured):
     synthetic.write(str(tmp_path), *measured)
-    told = refresh.refresh(str(tmp_path))
-    assert told["made"] and "Nominated so far:" in told["line"]
+    refreshed = refresh.refresh(str(tmp_path))
+    assert refreshed["made"] and "Nominated so far:" in refreshed["line"]
     page = Page((tmp_path / "report.html").read_text())
-    words = " ".join(page.words)
+    page_text = " ".join(page.words)
     assert (
-        "Running: 32 of at most 56 visits done" in words
-        and "Nothing is claimed before the end" in words
+        "Running: 32 of at most 56 visits done" in page_text
+        and "Nothing is claimed before the end" in page_text
     )
-    assert "better so far:" in words and "1.4" in words
+    assert "better so far:" in page_text and "1.4" in page_text
     assert not {"better", "worse"} & set(
         re.findall(r'<li class="(\w+)"', (tmp_path / "report.html").read_text())
     )
@@ -74,14 +74,15 @@ def test_a_search_tells_its_prediction_and_counts_what_it_has_not_decided(tmp_pa
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    told = refresh.refresh(str(tmp_path))
-    assert told["made"] and re.search(
-        rf"{first} of at most {first + plan['search']['rounds'] + 18} visits done", told["line"]
+    refreshed = refresh.refresh(str(tmp_path))
+    assert refreshed["made"] and re.search(
+        rf"{first} of at most {first + plan['search']['rounds'] + 18} visits done",
+        refreshed["line"],
     )
     assert re.search(
-        r"predicted to be the best after \d+ visits: \S.* times all_off .*% sure", told["line"]
+        r"predicted to be the best after \d+ visits: \S.* times all_off .*% sure", refreshed["line"]
     )
-    assert "unknown" not in told["line"] and "nominated" not in told["line"]
+    assert "unknown" not in refreshed["line"] and "nominated" not in refreshed["line"]
 
 
 def test_the_end_is_the_ordinary_report(tmp_path, measured):
@@ -118,13 +119,13 @@ def test_a_dear_report_waits_until_its_visits_are_made(tmp_path, measured):
     size = (tmp_path / "trials.jsonl").stat().st_size
     state = {"cost": 0.8, "size": size, "blocks": 0, "visits": 0, "since": time.time() - 1000}
     (tmp_path / "live.json").write_text(json.dumps(state))
-    told = []
+    refreshes = []
     for number in range(16, len(trials), 4):
         with open(tmp_path / "trials.jsonl", "a", encoding="utf-8") as stream:
             stream.writelines(encode(trial) for trial in trials[number : number + 4])
-        told.append(refresh.refresh(str(tmp_path)))
-    assert not told[0]["made"] and "waits for more visits: it takes" in told[0]["line"]
-    assert any(one["made"] for one in told[1:])
+        refreshes.append(refresh.refresh(str(tmp_path)))
+    assert not refreshes[0]["made"] and "waits for more visits: it takes" in refreshes[0]["line"]
+    assert any(state["made"] for state in refreshes[1:])
 
 
 def test_without_a_record_or_state_it_says_so_and_goes_on(tmp_path, measured):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths of a network that is there already, from what the nodes found."""
+"""Paths of an existing network, from what the nodes found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def step(device, kind, netns="", mtu=1450, how="the route"):
 
 def walked(number, **more):
     """Return what a node finds of a pod behind flannel."""
-    found = {
+    paths_walked = {
         "name": "pods",
         "address": f"10.244.{3 - number}.5",
         "local": f"10.244.{number}.5",
@@ -39,14 +39,14 @@ def walked(number, **more):
             step("eth1", "physical", mtu=1500),
         ],
     }
-    return {"paths": [{**found, **more}], "tunnels": [FLANNEL], "management": []}
+    return {"paths": [{**paths_walked, **more}], "tunnels": [FLANNEL], "management": []}
 
 
 def test_a_path_is_made_of_the_ends_of_one_name():
-    own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})["pods"]
-    assert (own["vni"], own["port"], own["mtu"]) == (1, 8472, 1450)
-    assert own["classes"] == ["underlay", "tenant", "tenant_port", "tunnel"]
-    assert own["nodes"]["node2"] == {
+    own_path = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})["pods"]
+    assert (own_path["vni"], own_path["port"], own_path["mtu"]) == (1, 8472, 1450)
+    assert own_path["classes"] == ["underlay", "tenant", "tenant_port", "tunnel"]
+    assert own_path["nodes"]["node2"] == {
         "end": {"netns": "pod", "address": "10.244.2.5"},
         "devices": {
             "tenant": [{"name": "eth0", "netns": "pod"}],
@@ -58,55 +58,60 @@ def test_a_path_is_made_of_the_ends_of_one_name():
 
 
 def test_what_carries_the_controllers_connection_is_not_varied():
-    seen = {"node1": walked(1), "node2": walked(2)}
-    for one in seen.values():
-        one["management"] = ["eth1"]
-    kept = own_paths.own_paths(seen)["pods"]
+    walks = {"node1": walked(1), "node2": walked(2)}
+    for walk_of_node in walks.values():
+        walk_of_node["management"] = ["eth1"]
+    kept = own_paths.own_paths(walks)["pods"]
     assert kept["classes"] == ["tenant", "tenant_port", "tunnel"]
-    seen["node1"]["allowed"] = ["eth1"]
-    assert own_paths.own_paths(seen)["pods"]["classes"][0] == "underlay"
+    walks["node1"]["allowed"] = ["eth1"]
+    assert own_paths.own_paths(walks)["pods"]["classes"][0] == "underlay"
 
 
 def test_it_is_a_path_as_the_labs_are():
-    own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
-    asked = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
-    campaign = read_campaign(asked, known=with_own(own))
+    paths = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
+    campaign_keys = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
+    campaign = read_campaign(campaign_keys, known=with_own(paths))
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant", "tenant_port", "tunnel"]
     with pytest.raises(InputError, match="pods"):
-        read_campaign(asked)
+        read_campaign(campaign_keys)
 
 
 def test_a_plan_carries_its_paths(tmp_path):
     """Whoever reads plan.json knows its paths, with no facts of a play."""
-    own = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
-    asked = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
-    plan = make_plan(read_campaign(asked, known=with_own(own)), "")
-    plan_file.write_plan(str(tmp_path / "plan.json"), {**plan, "own_paths": own})
-    known = plan_file.paths_of(plan_file.read_plan(str(tmp_path / "plan.json")))
-    assert known.existing() == ["pods"] and known.named("physical").devices == ("underlay",)
+    paths = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
+    campaign_keys = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
+    plan = make_plan(read_campaign(campaign_keys, known=with_own(paths)), "")
+    plan_file.write_plan(str(tmp_path / "plan.json"), {**plan, "own_paths": paths})
+    paths_of_plan = plan_file.paths_of(plan_file.read_plan(str(tmp_path / "plan.json")))
+    assert paths_of_plan.existing() == ["pods"] and paths_of_plan.named("physical").devices == (
+        "underlay",
+    )
     lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
-    wanted = expected(known.named("pods"), "TCP_STREAM", 1500, lab)
-    assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
+    expected_packets = expected(paths_of_plan.named("pods"), "TCP_STREAM", 1500, lab)
+    assert (expected_packets["mss"], expected_packets["vnis"]) == (1398, [1])
 
 
 def test_a_plan_of_an_earlier_version_says_what_is_around_its_packets():
-    known = plan_file.paths_of({"encapsulations": {"pods": "vxlan", "physical": "none"}})
-    assert known.named("pods").encapsulation.name == "vxlan" and known.named("pods").tunnelled
-    assert not known.named("physical").tunnelled
+    paths_of_plan = plan_file.paths_of({"encapsulations": {"pods": "vxlan", "physical": "none"}})
+    assert (
+        paths_of_plan.named("pods").encapsulation.name == "vxlan"
+        and paths_of_plan.named("pods").tunnelled
+    )
+    assert not paths_of_plan.named("physical").tunnelled
 
 
 def test_hosts_without_a_tunnel():
     devices = [step("bond0", "bond", mtu=9000), step("eth1", "physical", mtu=9000)]
-    seen = {n: walked(i, netns=None, devices=devices) for i, n in enumerate(("a", "b"), 1)}
-    own = own_paths.own_paths(seen)["pods"]
-    assert (own["vni"], own["mtu"], own["classes"]) == (None, 9000, ["underlay"])
-    assert own["nodes"]["a"]["devices"]["underlay"] == [{"name": "bond0"}, {"name": "eth1"}]
-    (path,) = own_paths.as_paths({"pods": own})
+    walks = {n: walked(i, netns=None, devices=devices) for i, n in enumerate(("a", "b"), 1)}
+    own_path = own_paths.own_paths(walks)["pods"]
+    assert (own_path["vni"], own_path["mtu"], own_path["classes"]) == (None, 9000, ["underlay"])
+    assert own_path["nodes"]["a"]["devices"]["underlay"] == [{"name": "bond0"}, {"name": "eth1"}]
+    (path,) = own_paths.as_paths({"pods": own_path})
     assert not path.tunnelled and path.mtu(1500) == 9000
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"netns": "/proc/7/ns/net"}, "has no name"),
         ({"local": None}, "from which address"),
@@ -114,6 +119,6 @@ def test_hosts_without_a_tunnel():
         ({"name": "other"}, "only node1 has an end of it"),
     ],
 )
-def test_an_end_that_cannot_be_measured_is_refused(more, said):
-    with pytest.raises(InputError, match=said):
+def test_an_end_that_cannot_be_measured_is_refused(more, message):
+    with pytest.raises(InputError, match=message):
         own_paths.own_paths({"node1": walked(1, **more), "node2": walked(2)})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A source of paths beside the lab: what is there already is one entry."""
+"""A source of paths in addition to the lab: an existing network is one entry."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_its_packets_meet_its_own_devices():
 
 def test_its_encapsulation_says_what_a_trial_must_show():
     lab = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}
-    wanted = expected(PODS, "TCP_STREAM", 1500, lab)
-    assert (wanted["mss"], wanted["vnis"]) == (1398, [1])
+    expected_packets = expected(PODS, "TCP_STREAM", 1500, lab)
+    assert (expected_packets["mss"], expected_packets["vnis"]) == (1398, [1])
 
 
 def test_a_path_of_no_source_is_plain():

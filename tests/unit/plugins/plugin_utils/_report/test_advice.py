@@ -63,7 +63,7 @@ def entry(table, *candidates, leaders=(), side="both", end=None):
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("entries", "expected"),
     [
         (
             [entry("t", candidate("tso", 1.4), leaders=["tso"])],
@@ -109,6 +109,6 @@ def entry(table, *candidates, leaders=(), side="both", end=None):
         ),
     ],
 )
-def test_sentences(entries, said):
-    found = advice.sentences(entries, [TABLE, OTHER])
-    assert [(item["verdict"], item["text"]) for item in found] == [said]
+def test_sentences(entries, expected):
+    sentences = advice.sentences(entries, [TABLE, OTHER])
+    assert [(item["verdict"], item["text"]) for item in sentences] == [expected]

@@ -106,7 +106,7 @@ RECOMMENDATION = {
 }
 
 
-def lines(recommendation=None, tables=None, digest=None, plan=None, **given):
+def lines(recommendation=None, tables=None, digest=None, plan=None, **values_given):
     analysis = made(
         Analysis,
         **{
@@ -115,7 +115,7 @@ def lines(recommendation=None, tables=None, digest=None, plan=None, **given):
             "methods": {"matters_percent": 3.0},
             "control": "all_off",
             "profiles": {name: {} for name in ("all_off", "tso=on", "gro=on")},
-            **given,
+            **values_given,
         },
     )
     if digest is None:
@@ -130,7 +130,7 @@ DEMAND = effect(0.5, metric="service_demand", end="client")
 
 
 @pytest.mark.parametrize(
-    ("by", "words"),
+    ("by", "expected"),
     [
         (
             [effect(1.5), effect(1.25, table="u")],
@@ -172,27 +172,27 @@ DEMAND = effect(0.5, metric="service_demand", end="client")
         "the mean alone",
     ),
 )
-def test_the_first_line_has_each_shown_comparison_with_its_interval(by, words):
+def test_the_first_line_has_each_shown_comparison_with_its_interval(by, expected):
     first, second = lines({"by": by, "score": SCORE, "confirmed_by": "plan"})[:2]
-    assert first["text"] == words
+    assert first["text"] == expected
     mean = "This mean is 30 % (20 to 40 %)."
     assert (mean in second["text"]) == any(row.state == "better" for row in by)
 
 
 @pytest.mark.parametrize(
-    ("ended", "told"), [("visits", True), ("time_budget", True), ("answered", False)]
+    ("ended", "expected"), [("visits", True), ("time_budget", True), ("answered", False)]
 )
-def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, told):
+def test_a_search_that_is_not_sure_says_so_beside_its_set(ended, expected):
     second = lines(search={"ended": ended, "standing": {"sure": 0.62}})[1]["text"]
-    assert ("is not known: the search ended 62 % sure." in second) == told
+    assert ("is not known: the search ended 62 % sure." in second) == expected
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.5, "Half of the variance"), (0.2, "")])
-def test_what_took_time_from_the_campaign_is_said(share, told):
+@pytest.mark.parametrize(("share", "expected"), [(0.5, "Half of the variance"), (0.2, "")])
+def test_what_took_time_from_the_campaign_is_said(share, expected):
     scatter = {"meanwhile": [{"what": "steal", "share": share}]}
-    texts = [own["text"] for own in lines(scatter=scatter)]
-    assert any("hypervisor" in own for own in texts) == bool(told)
-    assert not told or any(own.startswith(told) for own in texts)
+    texts = [entry["text"] for entry in lines(scatter=scatter)]
+    assert any("hypervisor" in entry for entry in texts) == bool(expected)
+    assert not expected or any(own.startswith(expected) for own in texts)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +205,16 @@ def test_what_took_time_from_the_campaign_is_said(share, told):
     ],
 )
 def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(plan, command):
-    told = lines(
+    sentences = lines(
         {"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan=plan
     )
-    assert told[0]["verdict"] == "unknown" and told[0]["text"].startswith(
+    assert sentences[0]["verdict"] == "unknown" and sentences[0]["text"].startswith(
         "Best so far, not confirmed: tso=on, 40 %"
     )
-    assert told[1]["text"].endswith(
+    assert sentences[1]["text"].endswith(
         "Not shown to differ from it: gro=on. It changes the fewest settings."
     )
-    assert told[-1]["command"] == command
+    assert sentences[-1]["command"] == command
 
 
 def test_an_unfinished_campaign_claims_nothing_and_says_how_to_finish_it():
@@ -225,26 +225,26 @@ def test_an_unfinished_campaign_claims_nothing_and_says_how_to_finish_it():
         "extended": False,
         "text": "4 of 21 visits were not measured: nothing is claimed",
     }
-    told = lines(unfinished=missing)
-    assert told[0]["text"].startswith("4 of 21 visits were not measured: nothing is claimed.")
-    assert told[-1] == {
+    sentences = lines(unfinished=missing)
+    assert sentences[0]["text"].startswith("4 of 21 visits were not measured: nothing is claimed.")
+    assert sentences[-1] == {
         "verdict": "note",
         "text": "To finish it, about 2 min:",
         "command": answer.GO_ON,
     }
-    assert not any(line["verdict"] == "better" for line in told)
+    assert not any(line["verdict"] == "better" for line in sentences)
 
 
 def test_lost_blocks_are_counted_in_what_would_settle_it():
     needs = {"blocks": 2, "seconds": 60.0, "text": "2 more blocks"}
-    told = lines(
+    sentences = lines(
         {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs, n=3))]
     )
-    assert told[-1]["text"] == (
+    assert sentences[-1]["text"] == (
         "Not known in 1 of 1 comparison: 3 of 6 blocks could be compared; 10 blocks in place of 6 would "
         "settle it, about 5 min:"
     )
-    assert told[-1]["command"] == answer.measure({"blocks": 10})
+    assert sentences[-1]["command"] == answer.measure({"blocks": 10})
     hopeless = lines(
         {"name": None, "why": "no set was shown"},
         [table(row(1.001, "unknown", dict(needs, blocks=150)))],
@@ -253,7 +253,7 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
 
 
 @pytest.mark.parametrize(
-    ("needed", "words"),
+    ("needed", "expected"),
     [
         ((4, 4), "10 blocks in place of 6 would settle all 2,"),
         ((4, 9), "10 blocks in place of 6 would settle 1 of these 2,"),
@@ -263,28 +263,28 @@ def test_lost_blocks_are_counted_in_what_would_settle_it():
         ((150, 150), "more than 60 blocks would be needed."),
     ],
 )
-def test_the_remedy_counts_what_it_settles(needed, words):
+def test_the_remedy_counts_what_it_settles(needed, expected):
     rows = [
         row(ratio, "unknown", {"blocks": blocks, "seconds": 60.0, "text": ""}, label=str(ratio))
         for ratio, blocks in zip((1.3, 1.2), needed)
     ]
-    told = lines({"name": None, "why": "no set was shown"}, [table(*rows)])
-    assert f"Not known in 2 of 2 comparisons: {words}" in told[-1]["text"]
+    sentences = lines({"name": None, "why": "no set was shown"}, [table(*rows)])
+    assert f"Not known in 2 of 2 comparisons: {expected}" in sentences[-1]["text"]
 
 
 def test_what_a_search_confirms_is_settled_by_more_blocks_of_its_confirmation():
     needs = {"blocks": 4, "seconds": 60.0, "text": "4 more blocks"}
     plan = {"design": "search", "blocks": 10, "confirm": 6}
-    told = lines(
+    sentences = lines(
         {"name": None, "why": "no set was shown"}, [table(row(1.2, "unknown", needs))], plan=plan
     )
-    assert told[-1]["command"] == answer.measure({"confirm": 10})
+    assert sentences[-1]["command"] == answer.measure({"confirm": 10})
 
 
 def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
     analysis = made(Analysis, methods={"one_host": True})
     tables = [replace(table(row(1.4, "better")), saturated=True)]
-    told = page.caveats(
+    sentences = page.caveats(
         analysis,
         tables,
         {"factors": []},
@@ -292,9 +292,9 @@ def test_a_saturated_cpu_and_ends_that_share_cpus_are_to_be_known():
         manifest={"nodes": {}},
         warnings=[],
     )
-    assert told[0].startswith("A CPU was busy all the time for TCP_STREAM over physical")
-    assert "one piece of evidence, not two" in told[0]
-    assert told[1].startswith("Both ends share the CPUs of one machine")
+    assert sentences[0].startswith("A CPU was busy all the time for TCP_STREAM over physical")
+    assert "one piece of evidence, not two" in sentences[0]
+    assert sentences[1].startswith("Both ends share the CPUs of one machine")
 
 
 def fails(profile, failed, forbids):
@@ -308,7 +308,7 @@ def fails(profile, failed, forbids):
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "expected"),
     [
         (
             [fails("all_on", 1, False), fails("tso=off", 9, True), fails("gro=off", 0, False)],
@@ -324,9 +324,9 @@ def fails(profile, failed, forbids):
         ),
     ],
 )
-def test_a_control_that_fails_is_named_once(rows, told):
+def test_a_control_that_fails_is_named_once(rows, expected):
     (line,) = answer.failing(made(Analysis, failures=rows))
-    assert line["text"] == f"Trials that failed or received nothing: {told}"
+    assert line["text"] == f"Trials that failed or received nothing: {expected}"
 
 
 def test_nothing_is_said_where_nothing_fails_more():
@@ -351,9 +351,9 @@ def test_damage_with_the_recommended_profile_is_said():
     digest = Digest("all_off")
     digest.trials = 12
     digest.damaged = {"tso=on": {"checksum_errors": 3, "drops": 1}, "all_off": {"timeouts": 1}}
-    told = lines(digest=digest)
+    sentences = lines(digest=digest)
     assert (
         "With tso=on the kernels counted packets with wrong checksums in 3 trials and dropped "
-        "packets in 1 trial: see Evidence." in [sentence["text"] for sentence in told]
+        "packets in 1 trial: see Evidence." in [sentence["text"] for sentence in sentences]
     )
     assert not any("kernels counted" in sentence["text"] for sentence in lines())

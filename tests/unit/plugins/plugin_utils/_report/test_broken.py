@@ -60,20 +60,20 @@ def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
 
 
 @pytest.mark.parametrize(
-    "pings, words",
+    "pings, expected",
     [
         ({"small": True, "large": True}, " Ping does not show it: it was answered in every trial"),
         ({"small": True, "large": False}, " A small ping was answered in every trial, one of"),
         ({"small": False, "large": False}, " Look for the cause elsewhere"),  # ICMP is filtered
     ],
 )
-def test_it_is_said_what_ping_shows(pings, words):
+def test_it_is_said_what_ping_shows(pings, expected):
     checks = payload.Checks({}, {})
     for profile in PLAN["profiles"]:
         for _block in range(8):
             checks.see(("physical", 1500, profile), None, found(error="it stopped", pings=pings))
     [line] = payload_sentences(PLAN, checks)
-    assert "to the end with every profile." + words in line["text"]
+    assert "to the end with every profile." + expected in line["text"]
 
 
 MANIFEST = {
@@ -101,9 +101,9 @@ def broken_with_tso(path, plan=None):
 
 
 def test_a_known_case_that_is_like_it_is_named():
-    told = broken_with_tso("tenant_vxlan")
-    assert told.startswith("Broken over tenant_vxlan")
-    assert told.endswith(
+    sentences = broken_with_tso("tenant_vxlan")
+    assert sentences.startswith("Broken over tenant_vxlan")
+    assert sentences.endswith(
         " Reports like this: calico-4727 (https://github.com/projectcalico/calico/issues/4727) and openshift-2472 "
         "(https://github.com/openshift/machine-config-operator/pull/2472)."
     )
@@ -111,14 +111,14 @@ def test_a_known_case_that_is_like_it_is_named():
 
 def test_of_a_path_that_was_there_already_the_plan_knows_the_encapsulation():
     assert "Reports like this" not in broken_with_tso("pods")
-    own = {**PLAN, "encapsulations": {"pods": "vxlan"}}
-    assert "Reports like this: calico-4727" in broken_with_tso("pods", own)
+    plan_of_pods = {**PLAN, "encapsulations": {"pods": "vxlan"}}
+    assert "Reports like this: calico-4727" in broken_with_tso("pods", plan_of_pods)
 
 
 def test_no_case_is_named_where_none_is_like_it():
-    told = broken_with_tso("physical")
-    assert told.startswith("Broken over physical")
-    assert "Reports like this" not in told
+    sentences = broken_with_tso("physical")
+    assert sentences.startswith("Broken over physical")
+    assert "Reports like this" not in sentences
 
 
 def test_without_a_manifest_no_host_is_known():

@@ -75,7 +75,7 @@ def table(*rows, demands=()):
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict", "printed"),
+    ("row_of_effect", "verdict", "printed"),
     [
         (
             table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]),
@@ -118,16 +118,20 @@ def table(*rows, demands=()):
         ),
     ],
 )
-def test_sentence(found, verdict, printed):
-    assert advice.sentence(found)[:2] == (
+def test_sentence(row_of_effect, verdict, printed):
+    assert advice.sentence(row_of_effect)[:2] == (
         verdict,
         "TCP_STREAM over physical at MTU 9000: " + printed,
     )
 
 
 def test_service_demand_on_a_saturated_cpu_is_no_second_piece_of_evidence():
-    one = replace(table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]), saturated=True)
-    assert advice.sentence(one)[1].endswith("84 % more throughput than all_off (71 to 97 %).")
+    saturated_table = replace(
+        table(row(1.84, 1.71, 1.97), demands=[row(0.5, 0.4, 0.6)]), saturated=True
+    )
+    assert advice.sentence(saturated_table)[1].endswith(
+        "84 % more throughput than all_off (71 to 97 %)."
+    )
 
 
 def test_many_tables_give_the_largest_effects_in_table_order():
@@ -140,5 +144,7 @@ def test_many_tables_give_the_largest_effects_in_table_order():
 
 @given(st.floats(0.01, 50), st.floats(1.0001, 3))
 def test_any_effect_has_a_sentence(ratio, width):
-    words = phrases.effect(row(ratio, ratio / width, ratio * width).effect, "throughput", "all_off")
-    assert words.endswith(")") and "nan" not in words
+    sentence = phrases.effect(
+        row(ratio, ratio / width, ratio * width).effect, "throughput", "all_off"
+    )
+    assert sentence.endswith(")") and "nan" not in sentence

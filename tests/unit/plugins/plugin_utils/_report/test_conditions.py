@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conditions: the ends beside each other, what differs between them, what changed meanwhile."""
+"""Conditions: the ends in one table, what differs between them, what changed meanwhile."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from ansible_collections.offload.lab.plugins.plugin_utils._report.conditions imp
 from ansible_collections.offload.lab.tests.report_pages import manifest
 
 
-def cells(found, title):
+def cells(conditions_found, title):
     return [
-        row["cells"] for table in found.tables if table["title"] == title for row in table["rows"]
+        row["cells"]
+        for table in conditions_found.tables
+        if table["title"] == title
+        for row in table["rows"]
     ]
 
 
 def test_changes_during_the_campaign():
-    found = conditions(manifest(links={"underlay0": {"mtu": 1500, "speed_mbps": 10000}}))
-    assert cells(found, "Changed between before and after") == [
+    conditions_found = conditions(manifest(links={"underlay0": {"mtu": 1500, "speed_mbps": 10000}}))
+    assert cells(conditions_found, "Changed between before and after") == [
         ["node2", "links.underlay0.mtu", "9000", "1500"]
     ]
-    assert "1 setting was not the same after the campaign." in found.notes
+    assert "1 setting was not the same after the campaign." in conditions_found.notes
 
 
 def test_nodes_of_one_kernel_are_told():
@@ -39,14 +42,20 @@ def test_nodes_of_one_kernel_are_told():
 def test_where_device_and_interrupts_are():
     link = {"numa_node": "1", "irq_affinity": {"40": "8-15", "41": "8-15"}}
     host = {"cpus": {"numa_nodes": "0-1"}}
-    found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": link}}}}})
-    assert [note.partition(". ")[0] for note in found.notes if note.startswith("node1")] == [
+    conditions_found = conditions(
+        {"nodes": {"node1": {"before": {"host": host, "links": {"eth1": link}}}}}
+    )
+    assert [
+        note.partition(". ")[0] for note in conditions_found.notes if note.startswith("node1")
+    ] == [
         "node1: eth1 is at NUMA node 1",
         "node1: the interrupts of eth1 go to CPUs 8-15.",
     ]
     alone = {"numa_node": "-1"}
-    found = conditions({"nodes": {"node1": {"before": {"host": host, "links": {"eth1": alone}}}}})
-    assert not [note for note in found.notes if note.startswith("node1")]
+    conditions_found = conditions(
+        {"nodes": {"node1": {"before": {"host": host, "links": {"eth1": alone}}}}}
+    )
+    assert not [note for note in conditions_found.notes if note.startswith("node1")]
 
 
 def test_without_a_manifest_or_an_after():

@@ -26,19 +26,21 @@ COSTS = re.compile(
 
 def text(name):
     """Return report.txt with each sentence of the answer on a line."""
-    words = (GOLDEN[name] / "report.txt").read_text()
-    answer, *rest = words.split("\n\n", 1)
+    report_text = (GOLDEN[name] / "report.txt").read_text()
+    answer, *rest = report_text.split("\n\n", 1)
     return re.sub(r"\n  (?!ansible-playbook)", " ", answer), "".join(rest)
 
 
 def rows(table):
     """Return the rows of the console's tables, ``{title: [cells]}``."""
-    found = {}
+    rows_found = {}
     for part in table.split("\n\n"):
         title, *lines = part.splitlines()
         title = re.split(r"  +", title)[0]
-        found[title] = [re.split(r"  +", line.strip()) for line in lines if line.startswith("  ")]
-    return found
+        rows_found[title] = [
+            re.split(r"  +", line.strip()) for line in lines if line.startswith("  ")
+        ]
+    return rows_found
 
 
 @pytest.fixture(params=sorted(GOLDEN), name="golden")
@@ -55,26 +57,26 @@ def test_each_amount_of_the_first_line_has_its_interval(golden):
 
 def test_the_count_of_unknown_comparisons_is_that_of_the_tables(golden):
     answer, tables = text(golden)
-    said = NOT_KNOWN.search(answer)
-    if said:
+    matched = NOT_KNOWN.search(answer)
+    if matched:
         marks = re.findall(r"^  \S.* ([\d.]+\??|~) +[\d.]+ to [\d.]+", tables, re.MULTILINE)
-        assert len(marks) == int(said[2])
-        assert sum(mark.endswith("?") for mark in marks) == int(said[1])
+        assert len(marks) == int(matched[2])
+        assert sum(mark.endswith("?") for mark in marks) == int(matched[1])
         settled = SETTLED.search(answer)
         if settled:
-            one, every, some, these = settled.groups()
-            assert (one is None) == (said[1] != "1") and every in (None, said[1])
-            assert some is None or (these == said[1] and int(some) < int(these))
+            first_group, every, some, these = settled.groups()
+            assert (first_group is None) == (matched[1] != "1") and every in (None, matched[1])
+            assert some is None or (these == matched[1] and int(some) < int(these))
 
 
 def test_no_cost_is_unknown_where_there_is_no_difference_that_matters(golden):
     answer, tables = text(golden)
     for sentence in answer.splitlines():
-        said = COSTS.search(sentence)
-        quantity, _for, place = said[1].partition(" for ") if said else ("", "", "")
-        test, _over, place = place.partition(" over ")
+        matched = COSTS.search(sentence)
+        quantity, _for, workload = matched[1].partition(" for ") if matched else ("", "", "")
+        test, _over, workload = workload.partition(" over ")
         if quantity in ("throughput", "transaction rate"):
-            path, mtu, pair = re.fullmatch(r"(\S+) at (MTU \d+)(?:, (.*))?", place).groups()
+            path, mtu, pair = re.fullmatch(r"(\S+) at (MTU \d+)(?:, (.*))?", workload).groups()
             title = " · ".join(filter(None, (path, mtu, test.lower(), pair)))
             assert any("~" not in cells for cells in rows(tables)[title][1:]), sentence
 
@@ -82,10 +84,14 @@ def test_no_cost_is_unknown_where_there_is_no_difference_that_matters(golden):
 def test_imported_logs_confirm_nothing_and_say_what_is_not_known():
     assert "imported" in GOLDEN
     for path in GOLDEN["imported"].iterdir():
-        words = path.read_text()
-        assert "Set :" not in words and "paired" not in words and "same block" not in words
+        report_text = path.read_text()
+        assert (
+            "Set :" not in report_text
+            and "paired" not in report_text
+            and "same block" not in report_text
+        )
         if path.suffix != ".yml":
-            assert "onfirmed" not in words
-            assert "do not say in which order and at what time the runs were made" in words
+            assert "onfirmed" not in report_text
+            assert "do not say in which order and at what time the runs were made" in report_text
         else:
-            assert "profile: null" in words and "confirmed: false" in words
+            assert "profile: null" in report_text and "confirmed: false" in report_text

@@ -59,9 +59,11 @@ def test_nothing_is_reported_where_nothing_is_broken(broken):
 def test_the_title_of_what_no_offload_explains_is_a_sentence(broken):
     plan, payload = broken
     rows = [replace(row, verdict="broken without", hops=[], off=[]) for row in payload.paths]
-    found = issue(plan, PayloadFindings(paths=rows), None, NODES)
-    assert found.title.startswith("Payload is broken without these offloads too, over physical")
-    assert "How to reproduce it: send payload" in plain.issue_text(found)
+    issue_text = issue(plan, PayloadFindings(paths=rows), None, NODES)
+    assert issue_text.title.startswith(
+        "Payload is broken without these offloads too, over physical"
+    )
+    assert "How to reproduce it: send payload" in plain.issue_text(issue_text)
 
 
 def test_without_a_manifest_it_says_what_the_trials_say(broken):
@@ -78,10 +80,10 @@ def test_a_lying_node_adds_no_markup_no_line_and_no_command(broken, lie):
     node = manifest["nodes"]["node1"]["before"]
     node["host"]["kernel"] = text
     node["ovs"]["version"] = text
-    known = node["devices"]["flannel.1"]
-    known["driver"] = dict.fromkeys(known["driver"], text)
-    known["features"][text] = {"active": True, "fixed": False}
-    node["devices"][text] = known
+    device = node["devices"]["flannel.1"]
+    device["driver"] = dict.fromkeys(device["driver"], text)
+    device["features"][text] = {"active": True, "fixed": False}
+    node["devices"][text] = device
     node["classes"]["tunnel"] = [text, "flannel.1"]
     written = plain.issue_text(issue(plan, payload, manifest, NODES))
     assert not lies.wrong_text(written) and not lies.wrong_markdown(_outside_of_code(written))
@@ -96,12 +98,12 @@ def _outside_of_code(text):
 
 def test_it_goes_with_the_fault(tmp_path):
     report_golden.broken(tmp_path)
-    told = make_report(str(tmp_path))
-    assert told["files"]["issue.md"] == str(tmp_path / "issue.md")
+    report_texts = make_report(str(tmp_path))
+    assert report_texts["files"]["issue.md"] == str(tmp_path / "issue.md")
     record = tmp_path / "trials.jsonl"
     record.write_text(record.read_text().replace('"wrong": 3', '"wrong": 0'))
-    told = make_report(str(tmp_path))
-    assert told["changed"] and "issue.md" not in told["files"]
+    report_texts = make_report(str(tmp_path))
+    assert report_texts["changed"] and "issue.md" not in report_texts["files"]
     assert not (tmp_path / "issue.md").exists()
 
 

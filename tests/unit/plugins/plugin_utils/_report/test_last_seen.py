@@ -20,17 +20,24 @@ def exchange(peer, out, back, **more):
     devices = [
         {
             "device": name,
-            "out": 310 if place < out else 3,
-            "back": 305 if place >= count - back else 0,
+            "out": 310 if index < out else 3,
+            "back": 305 if index >= count - back else 0,
         }
-        for place, name in enumerate(WAY)
+        for index, name in enumerate(WAY)
     ]
-    known = {"path": "pods", "peer": peer, "ping": False, "tcp": False, "sent": 300, "arrived": 0}
-    return {**known, "devices": devices, **more}
+    exchange_kept = {
+        "path": "pods",
+        "peer": peer,
+        "ping": False,
+        "tcp": False,
+        "sent": 300,
+        "arrived": 0,
+    }
+    return {**exchange_kept, "devices": devices, **more}
 
 
 @pytest.mark.parametrize(
-    "out, back, said",
+    "out, back, message",
     [
         (4, 2, "last seen at flannel.1 of node2."),  # a firewall behind the tunnel
         (4, 1, "last seen at underlay0 of node2."),  # a wrong VNI
@@ -39,11 +46,11 @@ def exchange(peer, out, back, **more):
         (0, 0, "no device of node1 counted them."),
     ],
 )
-def test_the_last_device_is_named(out, back, said):
+def test_the_last_device_is_named(out, back, message):
     by_node = {"node1": [exchange("node2", out, 0)], "node2": [exchange("node1", 0, back)]}
     text = broken.sentences("pods", by_node)
     assert text.startswith(" As found, neither ping nor TCP passed. From node1 to node2 0 of 300")
-    assert said in text
+    assert message in text
     assert broken.sentences("other", by_node) == ""
 
 
@@ -68,7 +75,9 @@ def test_what_one_end_alone_knows_is_said():
 
 
 def test_the_records_are_those_of_the_manifest():
-    one = exchange("node2", 4, 0)
-    manifest = {"nodes": {"node1": {"before": {"exchanges": [one]}}, "node2": {"before": {}}}}
-    assert broken.exchanges_of(manifest) == {"node1": [one], "node2": []}
+    exchange_made = exchange("node2", 4, 0)
+    manifest = {
+        "nodes": {"node1": {"before": {"exchanges": [exchange_made]}}, "node2": {"before": {}}}
+    }
+    assert broken.exchanges_of(manifest) == {"node1": [exchange_made], "node2": []}
     assert broken.exchanges_of(None) == {}

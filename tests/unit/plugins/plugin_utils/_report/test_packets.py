@@ -32,7 +32,7 @@ def test_small_datagrams_have_their_rate_in_packets():
 
 
 @pytest.mark.parametrize(
-    "given",
+    "manifest_given",
     [
         {"size": quantities.SMALL + 1},
         {"size": None},
@@ -40,11 +40,11 @@ def test_small_datagrams_have_their_rate_in_packets():
         {"medians": {"transactions": {"all_off": 1.0}}},
     ],
 )
-def test_others_have_none(given):
-    assert found(**given) == (["A note."], "")
+def test_others_have_none(manifest_given):
+    assert found(**manifest_given) == (["A note."], "")
 
 
 def test_many_profiles_are_cut_short():
     medians = {f"p{number}": 64.0 for number in range(quantities.MOST + 1)}
-    said = found(medians={"throughput": medians})[1]
-    assert said.count("125,000") == quantities.MOST and said.endswith("; ….")
+    notes = found(medians={"throughput": medians})[1]
+    assert notes.count("125,000") == quantities.MOST and notes.endswith("; ….")

@@ -55,9 +55,12 @@ def test_it_is_still_the_plan_of_its_campaign(folder):
 
 
 def test_it_goes_on_where_it_stopped(folder):
-    plan, known = read_plan(str(folder / "plan.json")), Records(str(folder / "trials.jsonl")).known
-    assert len(known) == 25
-    part = Part(plan, plan["visits"], plan["profiles"], known, PAIRS, 9000)
+    plan, records_known = (
+        read_plan(str(folder / "plan.json")),
+        Records(str(folder / "trials.jsonl")).known,
+    )
+    assert len(records_known) == 25
+    part = Part(plan, plan["visits"], plan["profiles"], records_known, PAIRS, 9000)
     blocks = blocks_left(part)
     assert [(block["block"], len(block["steps"])) for block in blocks] == [
         (3, 6),
@@ -70,10 +73,10 @@ def test_it_goes_on_where_it_stopped(folder):
 
 
 def test_it_is_reported(folder):
-    made = make_report(str(folder))
+    new_report = make_report(str(folder))
     analysis = json.loads((folder / "analysis.json").read_text())
     assert (
-        made["changed"]
+        new_report["changed"]
         and analysis["trials"]["recorded"] == 25
         and analysis["trials"]["missing"] == 47
     )

@@ -45,16 +45,24 @@ def test_console_markdown_and_page_say_what_the_report_says(tmp_path, name):
     new = tmp_path / "new"
     new.mkdir()
     CAMPAIGNS[name](folder)
-    told = report._make(str(folder), str(new), None).report
+    report_texts = report._make(str(folder), str(new), None).report
     console, markdown = (_words((new / text).read_text()) for text in ("report.txt", "report.md"))
     page = _words(" ".join(Page((new / "report.html").read_text()).words))
-    answer = [_words(item["text"]) for item in told.answer]
+    answer = [_words(item["text"]) for item in report_texts.answer]
     assert answer
-    assert [words for words in answer if words not in console] == []
+    assert [sentence for sentence in answer if sentence not in console] == []
     for text in (markdown, page):
-        wanted = [*answer, *(item["text"] for item in told.details.lines), *told.caveats]
-        wanted += [*told.recommended.notes, *told.conditions.notes, told.marked.summary]
-        assert [words for words in wanted if _words(words) not in text] == []
+        sentences = [
+            *answer,
+            *(item["text"] for item in report_texts.details.lines),
+            *report_texts.caveats,
+        ]
+        sentences += [
+            *report_texts.recommended.notes,
+            *report_texts.conditions.notes,
+            report_texts.marked.summary,
+        ]
+        assert [sentence for sentence in sentences if _words(sentence) not in text] == []
 
 
 def leave_one_out():
@@ -81,8 +89,8 @@ def made(tmp_path_factory):
 def test_the_noise_floor_is_explained_where_there_is_one(tmp_path, visits, band):
     plan = {**synthetic.make_plan(2), "control_visits": visits}
     campaign(tmp_path, plan, synthetic.make_trials(plan), manifest())
-    said = " ".join(Page((tmp_path / "report.html").read_text()).words)
-    assert ("The grey band is the noise floor" in said) == band
+    page_text = " ".join(Page((tmp_path / "report.html").read_text()).words)
+    assert ("The grey band is the noise floor" in page_text) == band
 
 
 def test_console_fits_100_columns(made):
@@ -92,8 +100,8 @@ def test_console_fits_100_columns(made):
 def test_page_is_well_formed_and_loads_nothing(made):
     text = (made / "report.html").read_text()
     page = Page(text)
-    words = " ".join(page.words)
-    assert "TCP throughput: tx-tcp-segmentation=on leads" in words
+    page_text = " ".join(page.words)
+    assert "TCP throughput: tx-tcp-segmentation=on leads" in page_text
     assert "default-src 'none'" in text
     assert not re.search(r"https?:|url\((?!#)|@import", text)
     assert {
@@ -160,13 +168,17 @@ def test_csv_has_every_trial(made):
 
 
 def test_recommended_is_yaml_for_the_offloads_role(made):
-    found = yaml.safe_load((made / "recommended.yml").read_text())["offload_lab_recommended"]
-    assert found["drivers"] == {
+    recommended = yaml.safe_load((made / "recommended.yml").read_text())["offload_lab_recommended"]
+    assert recommended["drivers"] == {
         "node1": {"underlay0": "testnic"},
         "node2": {"underlay0": "testnic"},
     }
-    assert found["client"]["underlay"]["features"]["tx-tcp-segmentation"] is True
-    assert (found["profile"], found["confirmed"], found["confirmed_by"]) == ("all_on", True, "plan")
+    assert recommended["client"]["underlay"]["features"]["tx-tcp-segmentation"] is True
+    assert (recommended["profile"], recommended["confirmed"], recommended["confirmed_by"]) == (
+        "all_on",
+        True,
+        "plan",
+    )
 
 
 def only_control(plan):
@@ -206,14 +218,14 @@ def case(name):
     "name", ["no_trials", "one_trial", "all_marked", "no_cpu", "one_profile", "no_result"]
 )
 def test_missing_data_gives_an_honest_page(tmp_path, name):
-    plan, trials, words = case(name)
+    plan, trials, expected = case(name)
     campaign(tmp_path, plan, trials)
     page = Page((tmp_path / "report.html").read_text())
-    said = " ".join(page.words).replace("\xa0", " ")
-    assert words in said
-    assert "no manifest.json" in said
+    page_text = " ".join(page.words).replace("\xa0", " ")
+    assert expected in page_text
+    assert "no manifest.json" in page_text
     markdown = (tmp_path / "report.md").read_text()
-    assert words in markdown
+    assert expected in markdown
     assert (
         yaml.safe_load((tmp_path / "recommended.yml").read_text())["offload_lab_recommended"]
         is not None
@@ -229,9 +241,9 @@ def test_other_designs(tmp_path, design):
     after = manifest(ovs={"version": "3.2.0", "bridges": {"br-int": {"datapath": "system"}}})
     campaign(tmp_path, plan, synthetic.make_trials(plan, cpus=8), after)
     page = Page((tmp_path / "report.html").read_text())
-    words = " ".join(page.words)
-    assert "leads in" in words and "TCP latency (p99)" in words and "softirq" in page.idents
-    assert "1 setting was not the same after the campaign" in words and "3.2.0" in words
+    page_text = " ".join(page.words)
+    assert "leads in" in page_text and "TCP latency (p99)" in page_text and "softirq" in page.idents
+    assert "1 setting was not the same after the campaign" in page_text and "3.2.0" in page_text
 
 
 @pytest.mark.parametrize(
@@ -241,9 +253,9 @@ def test_a_profile_that_no_device_takes_is_not_compared(tmp_path, paths):
     plan = synthetic.make_plan(1, paths=paths)
     plan["factors"][0].update(kind="rings", settings=["rx"], devices=["underlay"])
     fixed = {"rings rx": {"asked": 4096, "reason": "Operation not supported"}}
-    told = {"underlay0": {"fixed": fixed, "not_honoured": {}, "side_effects": {}}}
+    verdicts_of_devices = {"underlay0": {"fixed": fixed, "not_honoured": {}, "side_effects": {}}}
     evidence = {
-        "settings": {"client": told, "server": told},
+        "settings": {"client": verdicts_of_devices, "server": verdicts_of_devices},
         "packets": {"client": {"underlay0": {}}},
     }
     campaign(
@@ -295,18 +307,18 @@ def test_damaged_lines_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"),
+    ("missing", "expected"),
     [
         ("plan.json", "there is no plan.json"),
         ("trials.jsonl", "there is no trials.jsonl"),
         ("", "there is no such folder"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path, missing, words):
+def test_what_is_missing_is_named(tmp_path, missing, expected):
     synthetic.write(str(tmp_path / "x"), *on_off())
     if missing:
         os.remove(tmp_path / "x" / missing)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=expected):
         make_report(str(tmp_path / ("x" if missing else "y")))
 
 

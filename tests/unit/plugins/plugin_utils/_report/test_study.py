@@ -48,13 +48,13 @@ def analysis(verdict="better", end="combined"):
     }
 
 
-def rows(found):
-    return [row["cells"] for row in found.tables[0]["rows"]]
+def rows(section_text):
+    return [row["cells"] for row in section_text.tables[0]["rows"]]
 
 
 def test_study_001_prints_changes_in_percent_and_in_megabits():
-    found = section(plan("tso_ports", blocks=8), analysis())
-    assert found.tables[0]["head"] == [
+    section_text = section(plan("tso_ports", blocks=8), analysis())
+    assert section_text.tables[0]["head"] == [
         "Workload",
         "Profile",
         "throughput, Mbit/s",
@@ -63,7 +63,7 @@ def test_study_001_prints_changes_in_percent_and_in_megabits():
         "service demand, µs/KB",
         "its change, %",
     ]
-    assert rows(found) == [
+    assert rows(section_text) == [
         ["xmit-1port", "all_off", "1,000", "–", "–", "2", "–"],
         ["xmit-1port", "all_on", "1,500", "+50.0", "+500.00", "1.06", "-47.0"],
     ]
@@ -88,25 +88,27 @@ def plan(study, **more):
 
 def test_what_a_device_refuses_is_unsupported_and_has_no_figures():
     row = {"factor": "x", "verdict": "unsupported", "reason": "Operation not supported"}
-    found = section(
+    section_text = section(
         plan("vxlan_rss", untestable={"xps": "no queues"}), dict(analysis(), verdicts=[row])
     )
-    assert "xps was not varied: no queues." in found.note
-    assert "all_on is unsupported here: Operation not supported." in found.note
-    assert rows(found)[1][1] == "all_on: unsupported" and set(rows(found)[1][2:]) == {"–"}
+    assert "xps was not varied: no queues." in section_text.note
+    assert "all_on is unsupported here: Operation not supported." in section_text.note
+    assert rows(section_text)[1][1] == "all_on: unsupported" and set(rows(section_text)[1][2:]) == {
+        "–"
+    }
     taken = dict(analysis(), verdicts=[row, dict(row, verdict="applied")])
     assert rows(section(plan("vxlan_rss"), taken))[1][1] == "all_on"  # one device took it
 
 
 def test_both_ends_have_columns_of_their_own():
-    found = section(plan("tso_ports", blocks=8), analysis(end="client"))
-    assert "service demand client, µs/KB" in found.tables[0]["head"]
+    section_text = section(plan("tso_ports", blocks=8), analysis(end="client"))
+    assert "service demand client, µs/KB" in section_text.tables[0]["head"]
 
 
 def udp_gro(second="joined"):
     """Return the analysis of study udp_gro: half the throughput more, and a tenth of the calls."""
-    found = analysis()
-    apart, joined = found["tables"] + analysis()["tables"]
+    analysis_of_study = analysis()
+    apart, joined = analysis_of_study["tables"] + analysis()["tables"]
     for table, name, megabits, calls in (
         (apart, "apart", (8388.608, 8388.608), (1000.0, 1000.0)),
         (joined, second, (8388.608, 12582.912), (1000.0, 100.0)),
@@ -116,15 +118,15 @@ def udp_gro(second="joined"):
             metric("throughput", None, megabits, "better", megabits[1] / megabits[0]),
             metric("receive_calls", None, calls, None, None),
         ]
-    return {**found, "tables": [apart, joined]}
+    return {**analysis_of_study, "tables": [apart, joined]}
 
 
 def test_a_study_of_workloads_says_how_one_is_to_the_other():
-    found = section(plan("udp_gro"), udp_gro())
+    section_text = section(plan("udp_gro"), udp_gro())
     heads = ["Workload", "Profile", "throughput, MB/s", "receive calls, 1/s"]
-    assert found.tables[0]["head"] == heads
-    assert rows(found)[1] == ["apart", "all_on", "1,000", "1,000"]
-    assert rows(found)[3:] == [
+    assert section_text.tables[0]["head"] == heads
+    assert rows(section_text)[1] == ["apart", "all_on", "1,000", "1,000"]
+    assert rows(section_text)[3:] == [
         ["joined", "all_on", "1,500", "100"],
         ["joined / apart", "all_off", "1 times", "1 times"],
         ["joined / apart", "all_on", "1.5 times", "0.1 times"],
@@ -133,8 +135,8 @@ def test_a_study_of_workloads_says_how_one_is_to_the_other():
 
 
 def test_a_ratio_is_printed_as_such():
-    found = rows(section(plan("userspace_tso"), analysis("unknown")))
-    assert found[1][2:4] == ["1,500", "1.50?"] and found[0][3] == "–"
+    study_rows = rows(section(plan("userspace_tso"), analysis("unknown")))
+    assert study_rows[1][2:4] == ["1,500", "1.50?"] and study_rows[0][3] == "–"
 
 
 @pytest.mark.parametrize("study", COLUMNS)

@@ -16,12 +16,19 @@ from ansible_collections.offload.lab.tests.unit.builders import made, shown_row
 SPREAD = {"n": 6, "median": 100.0, "q1": 90.0, "q3": 110.0}
 
 
-def row(profile, ratio, verdict, **given):
-    own = {**SPREAD, "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1, "p": 0.03, **given}
-    return shown_row(profile, profile, verdict=verdict, **own)
+def row(profile, ratio, verdict, **effect_keys):
+    spread = {
+        **SPREAD,
+        "ratio": ratio,
+        "low": ratio * 0.9,
+        "high": ratio * 1.1,
+        "p": 0.03,
+        **effect_keys,
+    }
+    return shown_row(profile, profile, verdict=verdict, **spread)
 
 
-def table(path, mtu, rows, notes=(), **given):
+def table(path, mtu, rows, notes=(), **table_keys):
     quantity = {
         "name": "throughput",
         "group": "main",
@@ -44,14 +51,16 @@ def table(path, mtu, rows, notes=(), **given):
         test="TCP_STREAM",
         notes=list(notes),
         quantities=[quantity],
-        **given,
+        **table_keys,
     )
 
 
-def named(found):
-    """Return tables with the names that they have beside each other."""
-    names = tables.name_tables(found)
-    return [replace(one, **name._asdict()) for one, name in zip(found, names)]
+def named(tables_found):
+    """Return tables with the names that they have in one report."""
+    names = tables.name_tables(tables_found)
+    return [
+        replace(table_found, **name._asdict()) for table_found, name in zip(tables_found, names)
+    ]
 
 
 def many(path, mtu, count):
@@ -66,13 +75,13 @@ def many(path, mtu, count):
 
 
 def test_one_profile_gives_one_table_of_all_places():
-    found = named(
+    named_tables = named(
         [
             table("physical", 9000, [row("all_on", 1.5, "better")], ["drifts."]),
             table("tenant", 1500, [row("all_on", 1.0, "same")], ["drifts."]),
         ]
     )
-    (block,) = tables.blocks(found)
+    (block,) = tables.blocks(named_tables)
     (quantity,) = block.quantities
     assert block.title == "all_on against all_off" and quantity.noise_floor is None
     assert [row.floor for row in quantity.rows] == [1.09, 1.015]  # each table has its own
@@ -89,8 +98,11 @@ def test_without_a_test_a_ratio_has_a_question_mark_and_no_floor_is_told():
         for path in ("physical", "tenant")
     ]
     few = [
-        replace(one, quantities=[replace(one.quantities[0], noise_floor=None, smallest=None)])
-        for one in few
+        replace(
+            row_of_few,
+            quantities=[replace(row_of_few.quantities[0], noise_floor=None, smallest=None)],
+        )
+        for row_of_few in few
     ]
     (quantity,) = tables.blocks(named(few))[0].quantities
     assert [cell["effect"] for cell in quantity.table_rows] == ["0.72?", "0.72?"]
@@ -102,8 +114,11 @@ def test_a_search_shows_what_each_set_measured_and_no_table_where_no_set_is_comp
     empty.
     """
     measured, nothing = (
-        table(path, 9000, [], medians={"throughput": found})
-        for path, found in (("physical", {"all_off": 100.0, "tso=on": 150.0}), ("tenant", {}))
+        table(path, 9000, [], medians={"throughput": values_by_profile})
+        for path, values_by_profile in (
+            ("physical", {"all_off": 100.0, "tso=on": 150.0}),
+            ("tenant", {}),
+        )
     )
     (shown,) = tables.visited(named([measured, nothing]))
     assert shown["title"].startswith("What each set measured, physical")
@@ -138,8 +153,8 @@ def test_without_a_profile_to_compare_the_control_is_there():
 
 
 def test_overview_has_a_column_a_table_and_names_what_never_differs():
-    found = named([many("physical", mtu, tables.LONG + 1) for mtu in (1500, 9000)])
-    (matrix,) = tables.matrices(found)
+    named_tables = named([many("physical", mtu, tables.LONG + 1) for mtu in (1500, 9000)])
+    (matrix,) = tables.matrices(named_tables)
     assert [[cell.text for cell in level.cells] for level in matrix.head] == [["1500", "9000"]]
     assert matrix.caption.startswith("tcp_stream. Ratio to all_off; ")
     assert [line.label for line in matrix.rows] == ["p00"]

@@ -22,21 +22,21 @@ GROUP = ["a", "b", "c"]
 
 
 def campaign(**keys):
-    given = {key: value for key, value in keys.items() if value != []}
-    return read_campaign({"name": "x", "blocks": 6, **given}, nodes=GROUP)
+    campaign_keys = {key: value for key, value in keys.items() if value != []}
+    return read_campaign({"name": "x", "blocks": 6, **campaign_keys}, nodes=GROUP)
 
 
 @pytest.mark.parametrize(
-    ("pairs", "playing", "words"),
+    ("pairs", "playing", "message"),
     [
         ([], ["a"], "a campaign needs two nodes. Do not leave out b or c with --limit."),
         (["a-b"], ["a"], "it measures b. Do not leave that out with --limit."),
         (["a-z"], GROUP, "its pairs name z, which is not in the inventory. It has a, b, c."),
     ],
 )
-def test_wrong_nodes(pairs, playing, words):
+def test_wrong_nodes(pairs, playing, message):
     assert [problem.what for problem in wrong_nodes(campaign(pairs=pairs), playing, GROUP, {})] == [
-        words
+        message
     ]
 
 
@@ -48,7 +48,7 @@ def test_right_nodes():
 
 
 @pytest.mark.parametrize(
-    ("playing", "homes", "words"),
+    ("playing", "homes", "message"),
     [
         (
             ["b", "guest1", "guest2"],
@@ -58,13 +58,13 @@ def test_right_nodes():
         (["a", "b", "guest1"], {"guest1": "a"}, "two tenants that are hosts, or none"),
     ],
 )
-def test_guests_come_with_their_nodes_and_in_twos(playing, homes, words):
+def test_guests_come_with_their_nodes_and_in_twos(playing, homes, message):
     [problem] = wrong_nodes(campaign(), playing, [*GROUP, *homes], homes)
-    assert words in problem.what
+    assert message in problem.what
 
 
 @pytest.mark.parametrize(
-    ("keys", "node", "words"),
+    ("keys", "node", "message"),
     [
         ({"paths": ["tenant_vxlan"]}, "a", []),
         (
@@ -88,11 +88,11 @@ def test_guests_come_with_their_nodes_and_in_twos(playing, homes, words):
         ),
     ],
 )
-def test_what_a_guest_does_not_have(keys, node, words):
-    found = [problem.what for problem in wrong_guests(campaign(**keys), "guest1", node, {})]
-    assert len(found) == len(words) and all(
-        word in what for word, what in zip(words, found, strict=True)
-    ), found
+def test_what_a_guest_does_not_have(keys, node, message):
+    problems = [problem.what for problem in wrong_guests(campaign(**keys), "guest1", node, {})]
+    assert len(problems) == len(message) and all(
+        word in what for word, what in zip(message, problems, strict=True)
+    ), problems
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_mtus(mtu, address, most, count):
 
 
 @pytest.mark.parametrize(
-    ("keys", "forwarders", "words"),
+    ("keys", "forwarders", "message"),
     [
         ({"sides": "forwarder"}, [], "it sets tx at the forwarder, and the inventory has none"),
         ({}, ["r", "s"], "the group lab_forwarders has r and s"),
@@ -150,9 +150,9 @@ def test_mtus(mtu, address, most, count):
         ),
     ],
 )
-def test_a_campaign_that_no_forwarder_can_serve(keys, forwarders, words):
+def test_a_campaign_that_no_forwarder_can_serve(keys, forwarders, message):
     [problem, *_others] = wrong_forwarder(campaign(**keys), forwarders)
-    assert words in problem.what
+    assert message in problem.what
 
 
 def test_a_campaign_that_a_forwarder_can_serve():
@@ -161,9 +161,9 @@ def test_a_campaign_that_a_forwarder_can_serve():
 
 
 def test_paths_by_way_of_a_forwarder():
-    asked = campaign(paths=["routed", "routed_vxlan"])
-    told = [problem.what for problem in wrong_paths(asked, "a", {})]
-    assert len(told) == 2 and "Set offload_lab_forwarding" in told[0]
-    assert list(wrong_paths(asked, "a", {"offload_lab_forwarding": "routed"})) == []
-    [nat] = wrong_paths(asked, "a", {"offload_lab_forwarding": "nat"})
+    campaign_asked = campaign(paths=["routed", "routed_vxlan"])
+    problems = [problem.what for problem in wrong_paths(campaign_asked, "a", {})]
+    assert len(problems) == 2 and "Set offload_lab_forwarding" in problems[0]
+    assert list(wrong_paths(campaign_asked, "a", {"offload_lab_forwarding": "routed"})) == []
+    [nat] = wrong_paths(campaign_asked, "a", {"offload_lab_forwarding": "nat"})
     assert nat.what.startswith("the campaign's path routed_vxlan does not get through NAT")

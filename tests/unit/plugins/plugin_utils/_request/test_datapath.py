@@ -38,22 +38,22 @@ def campaign(path, **keys):
     ],
 )
 def test_datagrams_that_one_call_sends_together(path, keys, datapath, wrong):
-    told = list(refused(datapath, InTunnel(), campaign(path, **keys)))
-    assert bool(told) == wrong
+    problems = list(refused(datapath, InTunnel(), campaign(path, **keys)))
+    assert bool(problems) == wrong
     if wrong:
-        assert f"loses or joins on {path}. Give it udp_segment: false." in told[0]
+        assert f"loses or joins on {path}. Give it udp_segment: false." in problems[0]
 
 
 def test_the_engine_of_the_lab_makes_them_where_the_workload_names_none():
     workload = {key: value for key, value in TOGETHER.items() if key != "engine"}
     lab = {"name": "x", "blocks": 6, "paths": ["tenant_vxlan"], "workloads": [workload]}
     for engine, wrong in (("sockets", True), ("netperf", False)):
-        asked = read_campaign(with_engine(lab, engine))
-        assert bool(list(refused("netdev", InTunnel(), asked))) == wrong
+        campaign_asked = read_campaign(with_engine(lab, engine))
+        assert bool(list(refused("netdev", InTunnel(), campaign_asked))) == wrong
 
 
 @pytest.mark.parametrize(
-    ("variables", "datapath", "said"),
+    ("variables", "datapath", "message"),
     [
         ({"tunnel_type": "geneve"}, "netdev", "Set offload_lab_uplink_device"),
         ({"tunnel_type": "geneve", "uplink_device": "eth2"}, "netdev", None),
@@ -62,8 +62,8 @@ def test_the_engine_of_the_lab_makes_them_where_the_workload_names_none():
         ({}, "netdev", None),
     ],
 )
-def test_a_tunnel_that_the_lab_cannot_have(variables, datapath, said):
-    asked = tunnel_asked({f"offload_lab_{name}": value for name, value in variables.items()})
-    told = list(refused(datapath, asked, None))
-    assert bool(told) == bool(said)
-    assert said is None or said in told[0]
+def test_a_tunnel_that_the_lab_cannot_have(variables, datapath, message):
+    tunnel = tunnel_asked({f"offload_lab_{name}": value for name, value in variables.items()})
+    problems = list(refused(datapath, tunnel, None))
+    assert bool(problems) == bool(message)
+    assert message is None or message in problems[0]

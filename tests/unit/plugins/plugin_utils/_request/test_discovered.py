@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What discover shows of a network that is there already, and what a campaign says that it does to it."""
+"""What discover shows of an existing network, and what a campaign says that it does to it."""
 
 from __future__ import annotations
 
@@ -79,13 +79,15 @@ def test_a_row_a_device_with_what_is_varied_and_why_not():
     )
     assert host == "worker1, path pods to 10.244.2.5:"
     assert head.split()[:4] == ["device", "class", "MTU", "driver"]
-    found = {row.split()[0]: " ".join(row.split()) for row in rows}
-    assert found["cni-1/eth0"].startswith("cni-1/eth0 tenant 1450 -")
-    assert found["veth1"].startswith("veth1 tenant_port") and found["veth1"].endswith("yes -")
-    assert found["flannel.1"] == (
+    row_by_device = {row.split()[0]: " ".join(row.split()) for row in rows}
+    assert row_by_device["cni-1/eth0"].startswith("cni-1/eth0 tenant 1450 -")
+    assert row_by_device["veth1"].startswith("veth1 tenant_port") and row_by_device[
+        "veth1"
+    ].endswith("yes -")
+    assert row_by_device["flannel.1"] == (
         "flannel.1 tunnel 1450 vxlan on on mixed - off* yes 12 ports, 3 routes"
     )
-    assert found["eth0"].endswith("no 12 ports, 9 routes, 1 tunnel")
+    assert row_by_device["eth0"].endswith("no 12 ports, 9 routes, 1 tunnel")
     assert first.strip() == "cni0 no: it has no settings of its own"
     assert second.strip().startswith("eth0 no: it carries the controller's connection")
     assert tunnel == "worker1, tunnel flannel.1: vxlan, VNI 1, UDP port 8472, over eth0"
@@ -93,15 +95,15 @@ def test_a_row_a_device_with_what_is_varied_and_why_not():
 
 
 def test_without_an_end_it_says_what_to_give():
-    found = lines({"worker1": {"walked": {**walked(), "paths": []}}}, "my_hosts")
-    assert "offload_lab_ends" in found[-1]
+    lines_shown = lines({"worker1": {"walked": {**walked(), "paths": []}}}, "my_hosts")
+    assert "offload_lab_ends" in lines_shown[-1]
 
 
 def test_a_name_of_a_node_adds_no_line():
-    one = walked()
-    one["paths"][0]["name"] = "pods\n\x1b[2Jx"
-    found = lines({"worker1": {"walked": one}}, "my_hosts")
-    assert all(line.isprintable() for line in found)
+    walk = walked()
+    walk["paths"][0]["name"] = "pods\n\x1b[2Jx"
+    lines_shown = lines({"worker1": {"walked": walk}}, "my_hosts")
+    assert all(line.isprintable() for line in lines_shown)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +137,11 @@ def test_a_lab_of_its_own_disturbs_nobody():
 def test_the_user_may_name_the_devices():
     other = walked()
     other["paths"] = [{**other["paths"][0], "local": "10.244.2.5", "address": "10.244.1.5"}]
-    seen = {"a": walked(varied=["flannel.1"]), "b": {**other, "varied": ["flannel.1"]}}
-    own = own_paths(seen)["pods"]
-    assert own["classes"] == ["tunnel"]
-    assert own["nodes"]["a"]["devices"] == {"tunnel": [{"name": "flannel.1"}]}
-    assert disturbs.lines(plan_of(), seen)[1].startswith("  a: flannel.1 (")
+    walks = {"a": walked(varied=["flannel.1"]), "b": {**other, "varied": ["flannel.1"]}}
+    own_path = own_paths(walks)["pods"]
+    assert own_path["classes"] == ["tunnel"]
+    assert own_path["nodes"]["a"]["devices"] == {"tunnel": [{"name": "flannel.1"}]}
+    assert disturbs.lines(plan_of(), walks)[1].startswith("  a: flannel.1 (")
     with pytest.raises(InputError, match="has the device flannel.2. Use cni-1/eth0, cni0, eth0, "):
         own_paths({"a": walked(varied=["flannel.2"])})
 

@@ -25,7 +25,7 @@ def campaign(*workloads, **keys):
 
 
 @pytest.mark.parametrize(
-    ("asked", "workloads", "has_lab", "engine", "needed"),
+    ("engine_asked", "workloads", "has_lab", "engine", "needed"),
     [
         ("netperf", None, True, "netperf", ["netperf"]),
         ("auto", None, True, "auto", ["netperf", "iperf3"]),
@@ -36,13 +36,13 @@ def campaign(*workloads, **keys):
         ("netperf", None, False, "netperf", ["netperf"]),
     ],
 )
-def test_the_engines_of_a_play(asked, workloads, has_lab, engine, needed):
+def test_the_engines_of_a_play(engine_asked, workloads, has_lab, engine, needed):
     asked_for = campaign(*workloads) if workloads else None
-    assert engines_needed(asked, asked_for, has_lab) == (engine, needed)
+    assert engines_needed(engine_asked, asked_for, has_lab) == (engine, needed)
 
 
 @pytest.mark.parametrize(
-    ("asked", "nodes", "engine"),
+    ("engine_asked", "nodes", "engine"),
     [
         ("auto", [{**NETPERF, **IPERF3}, {**NETPERF, "iperf3": None}], "netperf"),
         ("auto", [{**NETPERF, **IPERF3}, {**NO_NETPERF, **IPERF3}], "iperf3"),
@@ -51,5 +51,5 @@ def test_the_engines_of_a_play(asked, workloads, has_lab, engine, needed):
         ("netperf", [NO_NETPERF], "netperf"),
     ],
 )
-def test_the_engine_that_auto_stands_for(asked, nodes, engine):
-    assert available(asked, nodes) == engine
+def test_the_engine_that_auto_stands_for(engine_asked, nodes, engine):
+    assert available(engine_asked, nodes) == engine

@@ -54,16 +54,16 @@ def campaign(design="search", **more):
     )
 
 
-def names(found):
-    return [factor["name"] for factor in found["factors"]]
+def names(campaign_left):
+    return [factor["name"] for factor in campaign_left["factors"]]
 
 
 def test_what_is_fixed_on_all_devices_is_not_planned_and_is_told():
-    found = without_fixed(
+    campaign_left = without_fixed(
         campaign(), [node("large-receive-offload"), node("large-receive-offload")], None
     )
-    assert names(found) == ["tso", "gro"]
-    plan = make_plan(found, "")
+    assert names(campaign_left) == ["tso", "gro"]
+    plan = make_plan(campaign_left, "")
     assert {tuple(profile["levels"]) for profile in plan["profiles"].values()} == {("tso", "gro")}
     assert "lro is not varied: it is fixed on eth1, tenant1/veth0" in list(warnings_of(plan))
 
@@ -83,14 +83,14 @@ def test_what_one_device_can_vary_or_nobody_has_read_stays(nodes):
 
 
 def test_other_designs_keep_it_for_its_verdict():
-    asked = campaign("one_at_a_time")
+    campaign_asked = campaign("one_at_a_time")
     nodes = [node("large-receive-offload")]
-    assert without_fixed(asked, nodes, None) == asked
-    assert list(warnings(asked, nodes)) == [
+    assert without_fixed(campaign_asked, nodes, None) == campaign_asked
+    assert list(warnings(campaign_asked, nodes)) == [
         "lro cannot be varied: it is fixed on eth1, tenant1/veth0. "
         "What needs it is measured without it, and not compared."
     ]
-    assert list(warnings(asked, [node()])) == []
+    assert list(warnings(campaign_asked, [node()])) == []
 
 
 def test_a_plan_in_which_nothing_can_be_varied_warns_that_nothing_is_compared():

@@ -54,11 +54,11 @@ CAMPAIGN = read_campaign({"name": "x", "blocks": 6, "factors": ["tso"], "mtus": 
 
 def rows(change=None, campaign=None, **variables):
     """Return the judged rows of a node; ``change`` replaces parts of the reading."""
-    wanted = wanted_of(
+    needs = wanted_of(
         {**VARIABLES, **{f"offload_lab_{name}": value for name, value in variables.items()}},
         campaign,
     )
-    return list(judge("node1", {**copy.deepcopy(READING), **(change or {})}, wanted))
+    return list(judge("node1", {**copy.deepcopy(READING), **(change or {})}, needs))
 
 
 def test_a_node_that_can_do_it():
@@ -69,7 +69,7 @@ def test_a_node_that_can_do_it():
 
 
 @pytest.mark.parametrize(
-    ("change", "variables", "words"),
+    ("change", "variables", "message"),
     [
         (
             {"user": {"name": "lab", "missing": ["CAP_NET_ADMIN"]}},
@@ -135,9 +135,9 @@ def test_a_node_that_can_do_it():
         ),
     ],
 )
-def test_what_is_wrong_and_what_to_do(change, variables, words):
+def test_what_is_wrong_and_what_to_do(change, variables, message):
     [problem] = problems(rows(change, **variables))
-    assert f"node1: {words}" in str(problem)
+    assert f"node1: {message}" in str(problem)
 
 
 def test_a_peer_behind_a_dead_path_is_a_note_where_the_path_is_tested():
@@ -182,12 +182,12 @@ def test_programs_that_will_be_installed_are_noted():
 
 
 def test_of_the_engines_only_the_chosen_one_has_to_be_there():
-    wanted = wanted_of({**VARIABLES, "offload_lab_ends": [{}]}, None, engines=["iperf3"])
+    needs = wanted_of({**VARIABLES, "offload_lab_ends": [{}]}, None, engines=["iperf3"])
     programs = {"ethtool": "/sbin/ethtool", "netperf": None, "netserver": None, "iperf3": None}
-    [row] = problems(judge("node1", {**READING, "programs": programs}, wanted))
+    [row] = problems(judge("node1", {**READING, "programs": programs}, needs))
     assert "missing: iperf3. Install" in str(row)
     there = {**programs, "iperf3": "/usr/bin/iperf3"}
-    assert not problems(judge("node1", {**READING, "programs": there}, wanted))
+    assert not problems(judge("node1", {**READING, "programs": there}, needs))
 
 
 def test_a_workload_that_names_another_engine_needs_its_programs_too():
@@ -222,21 +222,21 @@ def test_a_tenant_that_is_a_host_has_no_switch_and_the_mtu_that_the_tunnel_leave
         )
     )
     assert "eth1 has MTU 1500, offload_lab_underlay_mtu leaves 1550. Change one." in str(problem)
-    wanted = {"node1": wanted_of(VARIABLES, None), "guest1": wanted_of(mine, None, guest=True)}
+    needs = {"node1": wanted_of(VARIABLES, None), "guest1": wanted_of(mine, None, guest=True)}
     short = {**READING, "links": {"eth1": {**ETH1, "mtu": 1450}}}
-    assert list(apart({"node1": READING, "guest1": short}, wanted, 1000.0)) == []
+    assert list(apart({"node1": READING, "guest1": short}, needs, 1000.0)) == []
 
 
 def test_nodes_that_differ():
-    wanted = dict.fromkeys(("a", "b"), wanted_of(VARIABLES, None))
+    needs = dict.fromkeys(("a", "b"), wanted_of(VARIABLES, None))
     other = {**READING, "links": {"eth1": {**ETH1, "mtu": 9000}}, "clock": 2000.0}
-    seen = list(apart({"a": READING, "b": other}, wanted, 1000.0))
-    assert [(row.node, row.check, row.state) for row in seen] == [
+    problems = list(apart({"a": READING, "b": other}, needs, 1000.0))
+    assert [(row.node, row.check, row.state) for row in problems] == [
         ("all", "MTU", "WRONG"),
         ("b", "clock", "note"),
     ]
-    assert "a 1500, b 9000" in seen[0].text
-    assert list(apart({"a": READING, "b": READING}, wanted, 1001.0)) == []
+    assert "a 1500, b 9000" in problems[0].text
+    assert list(apart({"a": READING, "b": READING}, needs, 1001.0)) == []
 
 
 def test_the_table_is_aligned():
@@ -261,8 +261,8 @@ def test_known_cases_of_the_driver_are_noted():
 OWN = {"ends": [{"name": "pods", "address": "10.244.1.5"}]}
 
 
-def wrong_of(**asked):
-    return [row.text for row in rows(**asked) if row.state == "WRONG"]
+def wrong_of(**keys):
+    return [row.text for row in rows(**keys) if row.state == "WRONG"]
 
 
 def test_a_network_that_is_there_already_keeps_its_mtu():
@@ -276,8 +276,8 @@ def test_a_network_that_is_there_already_keeps_its_mtu():
 
 def test_below_a_path_of_ones_own_may_lie_what_carries_the_controllers_connection():
     change = {"management": ["eth1"]}
-    (said,) = wrong_of(change=change, campaign=CAMPAIGN, **OWN)
-    assert said.startswith("eth1 carries the controller's connection")
+    (problem,) = wrong_of(change=change, campaign=CAMPAIGN, **OWN)
+    assert problem.startswith("eth1 carries the controller's connection")
     inner = read_campaign(
         {
             "name": "x",
@@ -293,11 +293,11 @@ def forwarding(active, factors=("tso",)):
     """Return the row of a host that forwards, one of whose devices has LRO on or not."""
     features = {"large-receive-offload": {"active": active, "fixed": False}}
     reading = {**copy.deepcopy(READING), "forwarded": {"eth2": features}}
-    asked = {"name": "x", "blocks": 6, "factors": list(factors), "mtus": [1500]}
+    campaign_keys = {"name": "x", "blocks": 6, "factors": list(factors), "mtus": [1500]}
     variables = {**VARIABLES, "offload_lab_forwarder_devices": ["eth1", "eth2"]}
-    campaign = read_campaign({**asked, "sides": "forwarder"})
-    wanted = wanted_of(variables, campaign, forwards=True)
-    rows = list(judge("router", reading, wanted))
+    campaign = read_campaign({**campaign_keys, "sides": "forwarder"})
+    needs = wanted_of(variables, campaign, forwards=True)
+    rows = list(judge("router", reading, needs))
     assert not any(row.check in ("datapath", "peers") for row in rows)
     [row] = [row for row in rows if row.check == "forwarding"]
     return row
@@ -314,10 +314,16 @@ def test_lro_must_be_off_where_packets_are_forwarded():
 @pytest.mark.parametrize(("forwards", "state"), [(False, "note"), (True, "WRONG")])
 def test_a_managed_device_is_refused_where_it_would_be_set(forwards, state):
     reading = {**copy.deepcopy(READING), "management": ["eth1"]}
-    asked = {"name": "x", "blocks": 6, "factors": ["tso"], "mtus": [1500], "sides": "forwarder"}
+    campaign_keys = {
+        "name": "x",
+        "blocks": 6,
+        "factors": ["tso"],
+        "mtus": [1500],
+        "sides": "forwarder",
+    }
     variables = {**VARIABLES, "offload_lab_ends": [{"name": "pods"}]}
-    wanted = wanted_of(variables, read_campaign(asked), forwards=forwards)
-    [row] = [row for row in judge("a", reading, wanted) if row.check == "management"]
+    needs = wanted_of(variables, read_campaign(campaign_keys), forwards=forwards)
+    [row] = [row for row in judge("a", reading, needs) if row.check == "management"]
     assert row.state == state
 
 

@@ -39,7 +39,7 @@ def test_every_variable_of_playbooks_roles_and_docs_is_known():
     """A variable that is new goes into the argument specs of its role, or of role common for a
     playbook's.
     """
-    found = subprocess.run(
+    names_used = subprocess.run(
         [
             "git",
             "-C",
@@ -54,7 +54,7 @@ def test_every_variable_of_playbooks_roles_and_docs_is_known():
         capture_output=True,
         check=False,
     ).stdout
-    names = set(re.findall(r"^offload_lab_\w+", found, re.MULTILINE)) - set(KNOWN)
+    names = set(re.findall(r"^offload_lab_\w+", names_used, re.MULTILINE)) - set(KNOWN)
     assert sorted(names) == []
 
 
@@ -89,7 +89,7 @@ def test_a_name_that_resembles_none():
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "message"),
     [
         ({"offload_lab_vni": "ten"}, "offload_lab_vni: 'ten' cannot be used. It is of type int."),
         ({"offload_lab_vni": 1 << 24}, "offload_lab_vni is 16777216. Use 0 to 16777215."),
@@ -115,9 +115,9 @@ def test_a_name_that_resembles_none():
         ),
     ],
 )
-def test_wrong_values(values, words):
+def test_wrong_values(values, message):
     [problem] = wrong_values("node1", values, KNOWN)
-    assert re.search(words, problem.what), problem.what
+    assert re.search(message, problem.what), problem.what
 
 
 def test_values_of_a_survey_and_empty_ones():

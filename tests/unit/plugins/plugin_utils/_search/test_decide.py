@@ -35,7 +35,7 @@ FACTORS = ["tso", "gso", "gro", "rx"]
 
 
 def truth(levels):
-    """Two that help, one of them not beside a third."""
+    """Two settings that help; one of them does not while a third is on."""
     on = {name: level == "on" for name, level in levels.items()}
     return 0.4 * on["tso"] + 0.2 * on["gso"] - 0.3 * (on["tso"] and on["gso"]) + 0.1 * on["rx"]
 
@@ -57,16 +57,18 @@ def test_the_same_visits_follow_from_every_moment_at_which_it_was_killed(searche
     plan, machine, decided, record = searched
     assert decided["rounds"] and decided["ended"]
     ends = [
-        place
-        for place in range(1, len(record))
-        if _visit(record[place]) != _visit(record[place - 1])
+        index
+        for index in range(1, len(record))
+        if _visit(record[index]) != _visit(record[index - 1])
     ]
     for length in [0, *ends[::every], len(record)]:
         kept = record[:length]
-        here = {trial["block"] for trial in kept}
-        rounds = [one for one in decided["rounds"] if one["visits"][0]["block"] in here]
-        known = {**decide.begin(plan), "rounds": rounds}
-        again, measured = searching.search(plan, machine, copy.deepcopy(known), kept)
+        blocks_kept = {trial["block"] for trial in kept}
+        rounds = [
+            round_ for round_ in decided["rounds"] if round_["visits"][0]["block"] in blocks_kept
+        ]
+        decided_before = {**decide.begin(plan), "rounds": rounds}
+        again, measured = searching.search(plan, machine, copy.deepcopy(decided_before), kept)
         assert again == decided
         assert [trial["id"] for trial in measured] == [trial["id"] for trial in record]
         assert json.loads(json.dumps(again)) == again
@@ -87,29 +89,29 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert {
         name: level for name, level in decided["nominees"][0]["levels"].items() if name != "gro"
     } == {name: level for name, level in best.items() if name != "gro"}  # gro does nothing
-    assert [own["role"] for own in decided["nominees"]] == ["chosen", "all_on"]
-    whole = with_search(plan, decided)
+    assert [nominee["role"] for nominee in decided["nominees"]] == ["chosen", "all_on"]
+    whole_plan = with_search(plan, decided)
     record = list(record)
-    assert analyse(whole, record).recommendation.name is None, "a search claims nothing"
-    confirmation = confirmation_of(whole, decided["nominees"])
+    assert analyse(whole_plan, record).recommendation.name is None, "a search claims nothing"
+    confirmation = confirmation_of(whole_plan, decided["nominees"])
     assert len(confirmation["visits"]) == 6 * 3
     assert confirmation["blocks"][0] == 2 + len(decided["rounds"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
-    found = analyse(with_confirmation(whole, confirmation), record)
-    validate(as_file(found), "analysis", "analysis")
-    assert found.unfinished is None
-    assert found.trials.missing == found.trials.twice == found.trials.unplanned == 0
-    recommended = found.recommendation
+    analysis = analyse(with_confirmation(whole_plan, confirmation), record)
+    validate(as_file(analysis), "analysis", "analysis")
+    assert analysis.unfinished is None
+    assert analysis.trials.missing == analysis.trials.twice == analysis.trials.unplanned == 0
+    recommended = analysis.recommendation
     assert recommended.confirmed_by == "confirmation"
     assert (recommended.levels["tso"], recommended.levels["gso"]) == ("on", "off")
     assert recommended.score.low < np.exp(truth(recommended.levels)) < recommended.score.high
-    assert set(found.error_rate.by_kind) == {"comparisons", "sets"}
-    names = found.names
-    sentences, table = search_section.section(found)
+    assert set(analysis.error_rate.by_kind) == {"comparisons", "sets"}
+    names = analysis.names
+    sentences, table = search_section.section(analysis)
     assert len(table["rows"]) == -(-len(decided["rounds"]) // search_section.IN_A_ROW) + 1
     visited = "; ".join(row["cells"][4] for row in table["rows"][:-1]).split("; ")
     assert visited == [
-        names[visit["profile"]] for one in decided["rounds"] for visit in one["visits"]
+        names[visit["profile"]] for round_ in decided["rounds"] for visit in round_["visits"]
     ]
     assert names[recommended.name] in sentences[1]
 
@@ -118,25 +120,25 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
     searched,
 ):
     plan, machine, decided, record = searched
-    whole = with_search(plan, decided)
+    whole_plan = with_search(plan, decided)
     record = list(record)
-    confirmation = confirmation_of(whole, decided["nominees"])
+    confirmation = confirmation_of(whole_plan, decided["nominees"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
-    found = analyse(with_confirmation(whole, confirmation), record)
-    assert found.untestable == {}, "each set was measured"
-    planned = found.tables[0].metrics[0]
+    analysis = analyse(with_confirmation(whole_plan, confirmation), record)
+    assert analysis.untestable == {}, "each set was measured"
+    planned = analysis.tables[0].metrics[0]
     assert {(row.state, row.needs) for row in planned.rows} == {
         (None, None)
     } and not planned.warnings
-    [shown] = shown_tables(found, ())
+    [shown] = shown_tables(analysis, ())
     confirmed = set(confirmation["profiles"]) - {"all_off"}
     assert {row.profile for row in shown.quantities[0].rows} == confirmed
-    assert len(shown.medians["throughput"]) == len({*whole["profiles"], *confirmed})
-    recommended = found.recommendation
+    assert len(shown.medians["throughput"]) == len({*whole_plan["profiles"], *confirmed})
+    recommended = analysis.recommendation
     assert {row.profile for row in recommended.against} == confirmed - {recommended.name}
     cases = [
         case
-        for case in ElementTree.fromstring(junit.campaign(found)).iter("testcase")
+        for case in ElementTree.fromstring(junit.campaign(analysis)).iter("testcase")
         if "effect of" in case.get("name")
     ]
     assert len(cases) == len(confirmed) and not any(
@@ -146,46 +148,50 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
 
 def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(searched):
     plan, _machine, decided, record = searched
-    found = analyse(with_search(plan, decided), record)
-    assert found.recommendation.why == "a search recommends only what was confirmed"
-    sentences, _table = search_section.section(found)
+    analysis = analyse(with_search(plan, decided), record)
+    assert analysis.recommendation.why == "a search recommends only what was confirmed"
+    sentences, _table = search_section.section(analysis)
     assert sentences[1].startswith("Nominated, but not visited again: ")
-    assert found.names[decided["nominees"][0]["name"]] in sentences[1]
-    [table] = shown_tables(found, ())
+    assert analysis.names[decided["nominees"][0]["name"]] in sentences[1]
+    [table] = shown_tables(analysis, ())
     assert {row.effect.outcome for row in table.quantities[0].rows} == {"unknown"}
 
 
 def test_a_visit_counts_once_with_the_mean_of_its_trials_and_a_trial_only_once(searched):
     plan, _machine, _decided, record = searched
-    own = [trial for trial in record if trial["block"] == 1]
-    cube = collect(plan, [*own, own[0]])
+    first_block = [trial for trial in record if trial["block"] == 1]
+    cube = collect(plan, [*first_block, first_block[0]])
     mean = np.mean(
-        [trial["result"]["throughput_mbps"] for trial in own if trial["profile"] == "all_off"]
+        [
+            trial["result"]["throughput_mbps"]
+            for trial in first_block
+            if trial["profile"] == "all_off"
+        ]
     )
     assert cube.values["throughput"][0, 0, 0] == pytest.approx(mean)
-    assert (cube.counts["used"], cube.counts["twice"]) == (len(own), 1)
+    assert (cube.counts["used"], cube.counts["twice"]) == (len(first_block), 1)
 
 
 def test_an_open_search_claims_nothing_and_says_so(searched):
     plan, _machine, decided, record = searched
-    whole = with_search(
+    whole_plan = with_search(
         plan, {**decided, "rounds": decided["rounds"][:1], "ended": None, "nominees": []}
     )
-    found = analyse(whole, [trial for trial in record if trial["block"] <= 2])
-    assert "the search has not ended" in found.unfinished.text
-    assert analyse(whole, [], running=True).nominated == []
+    analysis = analyse(whole_plan, [trial for trial in record if trial["block"] <= 2])
+    assert "the search has not ended" in analysis.unfinished.text
+    assert analyse(whole_plan, [], running=True).nominated == []
 
 
 def test_a_set_that_stalls_is_not_nominated(searched):
     plan, machine, _decided, _record = searched
 
     class Stalling(searching.Machine):
-        def visit(self, visit, levels, place):
-            found = super().visit(visit, levels, place)
+        def visit(self, visit, levels, index):
+            trials_of_visit = super().visit(visit, levels, index)
             if levels["tso"] == "on" and levels["gro"] == "on":
-                for trial in found[::4]:
+                for trial in trials_of_visit[::4]:
                     trial.update(result={}, error="netperf: connection refused")
-            return found
+            return trials_of_visit
 
     decided, _record = searching.search(
         plan,
@@ -203,10 +209,10 @@ def test_a_set_that_stalls_is_not_nominated(searched):
 
 def test_where_every_set_stalls_a_search_still_ends():
     class Stalling(searching.Machine):
-        def visit(self, visit, levels, place):
-            found = super().visit(visit, levels, place)
-            found[0].update(result={}, error="netperf: connection refused")
-            return found
+        def visit(self, visit, levels, index):
+            trials_of_visit = super().visit(visit, levels, index)
+            trials_of_visit[0].update(result={}, error="netperf: connection refused")
+            return trials_of_visit
 
     plan = searching.make_search(trials=4, factors=FACTORS[:2])
     decided, _record = searching.search(
@@ -217,11 +223,11 @@ def test_where_every_set_stalls_a_search_still_ends():
 
 def test_where_nothing_is_measured_a_search_ends():
     class Failing(searching.Machine):
-        def visit(self, visit, levels, place):
-            found = super().visit(visit, levels, place)
-            for trial in found:
+        def visit(self, visit, levels, index):
+            trials_of_visit = super().visit(visit, levels, index)
+            for trial in trials_of_visit:
                 trial.update(result={}, error="netperf: connection refused")
-            return found
+            return trials_of_visit
 
     plan = searching.make_search(trials=4, factors=FACTORS)
     decided, _record = searching.search(plan, Failing(truth, "plain", 3))
@@ -240,7 +246,7 @@ def test_a_model_that_is_sure_is_tried_before_it_is_believed(monkeypatch):
     decided, _record = searching.search(searching.make_search(factors=FACTORS), sure)
     assert (decided["ended"], len(decided["rounds"])) == ("answered", decide.FEWEST_ROUNDS)
     assert decided["rounds"][0]["standing"]["sure"] > 0.5
-    names = [own["name"] for own in decided["nominees"]]
+    names = [nominee["name"] for nominee in decided["nominees"]]
     assert len(set(names)) == len(names), "the best set has all on: it is nominated once"
 
 
@@ -265,19 +271,21 @@ def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_bud
     plan = searching.make_search(factors=FACTORS, trials=4, **more)
     loud = searching.Machine(truth, "unequal scatter", 3)  # half of the sets by 20 %
     decided, _record = searching.search(plan, loud)
-    whole = with_search(plan, decided)
-    own = [len(visit["cells"]) for one in decided["rounds"] for visit in one["visits"]]
-    assert own == [one["trials"] for one in decided["rounds"] for _visit in one["visits"]]
-    assert max(own) > 4
-    confirmation = confirmation_of(whole, decided["nominees"])
+    whole_plan = with_search(plan, decided)
+    cells_of_visits = [len(visit["cells"]) for one in decided["rounds"] for visit in one["visits"]]
+    assert cells_of_visits == [
+        one["trials"] for one in decided["rounds"] for _visit in one["visits"]
+    ]
+    assert max(cells_of_visits) > 4
+    confirmation = confirmation_of(whole_plan, decided["nominees"])
     assert {len(visit["cells"]) for visit in confirmation["visits"]} == {decided["trials"]}
     assert design.longest_visit_seconds(plan) == design.visit_seconds({**plan, "trials": 16})
     if minutes is None:
         assert decided["trials"] == 16, "four times as many, at most"
     else:
-        made = [*whole["visits"], *confirmation["visits"]]
+        visits_made = [*whole_plan["visits"], *confirmation["visits"]]
         seconds = sum(
-            design.visit_seconds({**plan, "trials": len(visit["cells"])}) for visit in made
+            design.visit_seconds({**plan, "trials": len(visit["cells"])}) for visit in visits_made
         )
         assert design.MTU_SECONDS + seconds <= 60 * minutes
 
@@ -309,16 +317,19 @@ def test_what_is_not_reachable_is_neither_visited_nor_nominated():
     ]
     plan = searching.make_search(factors=["tx", "gro", "rx", "tso"])
     plan["factors"] = [
-        next(own for own in factors if own["name"] == factor["name"]) for factor in plan["factors"]
+        next(factor_found for factor_found in factors if factor_found["name"] == factor["name"])
+        for factor in plan["factors"]
     ]
     machine = searching.Machine(
         lambda levels: 0.3 * (levels["tso"] == "on") - 0.2 * (levels["tx"] == "on"), "plain", 1
     )
     decided, _record = searching.search(plan, machine)
-    rounds = [own["levels"] for one in decided["rounds"] for own in one["profiles"].values()]
+    rounds = [
+        profile["levels"] for round_ in decided["rounds"] for profile in round_["profiles"].values()
+    ]
     assert all(
         levels["tx"] == "on"
-        for levels in [*rounds, *(own["levels"] for own in decided["nominees"])]
+        for levels in [*rounds, *(profile["levels"] for profile in decided["nominees"])]
         if levels["tso"] == "on"
     )
 
@@ -326,9 +337,9 @@ def test_what_is_not_reachable_is_neither_visited_nor_nominated():
 @pytest.mark.nightly  # one search finds the best set and confirms it, above
 def test_few_searches_choose_a_set_that_is_much_worse_than_the_best():
     """A short form of the table in docs/decisions/statistics.md."""
-    found = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(8)]
-    assert max(row[2] for row in found) <= 45
-    assert sum(row[1] is None or row[1] > searching.WRONG for row in found) <= 1
+    campaigns_run = [searching.campaign(seed, seed % 4, 3, "plain") for seed in range(8)]
+    assert max(row[2] for row in campaigns_run) <= 45
+    assert sum(row[1] is None or row[1] > searching.WRONG for row in campaigns_run) <= 1
 
 
 @pytest.mark.nightly

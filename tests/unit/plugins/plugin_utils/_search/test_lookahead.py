@@ -25,9 +25,9 @@ def posterior(draw, *, noise=0.0001, memory=0.0, last=ROWS[0]):
     )
 
 
-def visited(found):
+def visited(posterior_found):
     """Return the row to visit next where all three on is the predicted best."""
-    return ROWS[next_row(found, ROWS, ON, 0.02, np.random.default_rng(2))]
+    return ROWS[next_row(posterior_found, ROWS, ON, 0.02, np.random.default_rng(2))]
 
 
 def unsure_of_the_third(generator):
@@ -36,8 +36,8 @@ def unsure_of_the_third(generator):
 
 
 def test_where_all_draws_agree_the_best_itself_is_visited():
-    found = posterior(lambda _generator: (0.2, 0.1, 0.1))
-    assert next_row(found, ROWS, ON, 0.02, np.random.default_rng(2)) == ON
+    posterior_found = posterior(lambda _generator: (0.2, 0.1, 0.1))
+    assert next_row(posterior_found, ROWS, ON, 0.02, np.random.default_rng(2)) == ON
 
 
 def test_a_drift_that_goes_on_hides_what_the_last_visit_had_too():

@@ -25,7 +25,7 @@ def pool():
     """Trials of all sets: TSO makes it half as much again, RPS costs a tenth, and each block has a
     level of its own.
     """
-    asked = {
+    campaign_keys = {
         "name": "truth",
         "seed": 1,
         "design": "profiles",
@@ -36,7 +36,10 @@ def pool():
         "factors": FACTORS,
     }
     plan = make_plan(
-        read_campaign({**asked, "profiles": every_set({**asked, "design": "on_off"})}), ""
+        read_campaign(
+            {**campaign_keys, "profiles": every_set({**campaign_keys, "design": "on_off"})}
+        ),
+        "",
     )
     generator = np.random.default_rng(1)
     trials = []
@@ -93,8 +96,8 @@ def test_a_loop_from_all_off_sees_nothing_of_what_needs_others(pool):
 
 
 def test_a_loop_from_all_on_takes_away_what_costs(pool):
-    found = pool.looped(np.random.default_rng(1), 30, from_all_on=True)
-    assert found == {**pool.best(), "rps": "off", "tso": "on"}
+    levels_found = pool.looped(np.random.default_rng(1), 30, from_all_on=True)
+    assert levels_found == {**pool.best(), "rps": "off", "tso": "on"}
 
 
 def test_a_search_is_replayed(pool):

@@ -17,7 +17,7 @@ def test_a_jump_between_two_modes_is_taken_out():
     generator = np.random.default_rng(1)
     upper = generator.random((20, 4)) < 0.5
     trials = 3.0 + 0.2 * upper + 0.01 * generator.standard_normal((20, 4))
-    values, variance = visit_values(trials, [str(place) for place in range(20)])
+    values, variance = visit_values(trials, [str(number) for number in range(20)])
     mixed = ~(upper.all(axis=1) | ~upper.any(axis=1))
     assert np.abs(values[mixed] - 3.1).max() < 0.03
     assert variance[~mixed].min() > 10 * variance[mixed].max(), (
@@ -27,14 +27,14 @@ def test_a_jump_between_two_modes_is_taken_out():
 
 def test_one_mode_is_left_alone():
     trials = np.random.default_rng(2).normal(3.0, 0.05, (20, 4))
-    values, _variance = visit_values(trials, [str(place) for place in range(20)])
+    values, _variance = visit_values(trials, [str(number) for number in range(20)])
     assert np.allclose(values, trials.mean(axis=1))
 
 
 def test_who_scatters_more_counts_less_and_chance_counts_little():
     generator = np.random.default_rng(3)
     size = np.where(np.arange(20) % 2, 4.0, 0.5)
-    names = [str(place) for place in range(20)]
+    names = [str(number) for number in range(20)]
     _values, variance = visit_values(generator.standard_normal((20, 4)) * size[:, None], names)
     assert np.median(variance[1::2]) > 10 * np.median(variance[::2])
     _values, variance = visit_values(generator.standard_normal((20, 4)), names)

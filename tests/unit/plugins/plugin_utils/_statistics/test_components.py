@@ -44,8 +44,8 @@ def test_known_shares_are_found(shares, lost):
 
 
 def test_one_table_cannot_tell_the_visit():
-    found = components(logs(0.03, 0.04, 0.1, tables=1), 1.0)
-    assert found.visit is None and found.trial == pytest.approx(0.05, rel=0.15)
+    shares = components(logs(0.03, 0.04, 0.1, tables=1), 1.0)
+    assert shares.visit is None and shares.trial == pytest.approx(0.05, rel=0.15)
     assert components(np.full((2, 3, 1), 1.0), 1.0) is None
 
 
@@ -53,8 +53,8 @@ def test_one_table_cannot_tell_the_visit():
 def test_the_share_that_goes_with_a_cause_is_found(noise):
     plan = decisions.plan_of("one_at_a_time", 6, 9)
     generator = np.random.default_rng(3)
-    found = [causes.found(plan, noise, 0.5, generator) for _campaign in range(20)]
-    assert np.mean(found) == pytest.approx(0.5, abs=0.08)
+    ratios = [causes.found(plan, noise, 0.5, generator) for _campaign in range(20)]
+    assert np.mean(ratios) == pytest.approx(0.5, abs=0.08)
     none = [causes.found(plan, noise, 0.0, generator) > 0 for _campaign in range(20)]
     assert sum(none) <= 2
 
@@ -88,5 +88,9 @@ def test_a_plan_says_how_long_and_what_answers_soonest():
 
 
 def test_more_blocks_where_it_scatters_more():
-    found = [blocks_to_find(1.1, 16, noise) for noise in (0.02, 0.05, 0.08, 0.8)]
-    assert found[0] == 6 and found[0] < found[1] < found[2] and found[3] is None
+    blocks_needed = [blocks_to_find(1.1, 16, noise) for noise in (0.02, 0.05, 0.08, 0.8)]
+    assert (
+        blocks_needed[0] == 6
+        and blocks_needed[0] < blocks_needed[1] < blocks_needed[2]
+        and blocks_needed[3] is None
+    )

@@ -61,7 +61,7 @@ def test_many_blocks_are_drawn_with_a_fixed_seed():
 
 
 @pytest.mark.parametrize(
-    ("p", "wanted"),
+    ("p", "expected"),
     [
         ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),  # by hand, Holm (1979)
         ([0.5, 0.9], [1.0, 1.0]),
@@ -70,8 +70,8 @@ def test_many_blocks_are_drawn_with_a_fixed_seed():
         ([0.04], [0.04]),
     ],
 )
-def test_holm(p, wanted):
-    assert statistics.holm(p) == pytest.approx(np.array(wanted), nan_ok=True)
+def test_holm(p, expected):
+    assert statistics.holm(p) == pytest.approx(np.array(expected), nan_ok=True)
 
 
 def test_the_interval_of_t_by_hand():
@@ -90,8 +90,9 @@ def test_the_interval_of_t_by_hand():
 
 
 def test_the_interval_of_six_blocks_by_hand():
-    # Of 32 choices of signs 1.6 may be as large: between the lowest mean of a part, that of 1 alone,
-    # and the next, that of 1 and 2.
+    # Of 32 choices of signs 1.6 may be as large: between the lowest mean of a part, the mean of 1
+    # alone,
+    # and the next, the mean of 1 and 2.
     blocks = np.array([[1.0, 2, 3, 4, 5, 6, NAN]])
     n, mean, low, high = statistics.intervals(blocks)
     assert (n[0], mean[0]) == (6, 3.5)
@@ -122,28 +123,28 @@ def test_where_blocks_do_not_count_alike_the_interval_still_holds_what_the_test_
     _n, mean, low, high = statistics.intervals(row[None], weights)
     assert mean[0] == pytest.approx((row * weights).sum() / weights.sum())
     inside = np.linspace(low[0], high[0], 9)[1:-1]
-    assert all(brute_force(weights * (row - own)) > 0.05 for own in inside)
-    # A limit lies between two choices of signs, of which the test refuses one.
+    assert all(brute_force(weights * (row - bound)) > 0.05 for bound in inside)
+    # A limit lies between two choices of signs; the test refuses one of them.
     most = 0.05 + 1 / 2 ** (blocks - 1)
     beyond = low[0] - 1e-9, high[0] + 1e-9
-    assert all(brute_force(weights * (row - own)) <= most for own in beyond)
+    assert all(brute_force(weights * (row - bound)) <= most for bound in beyond)
     assert statistics.p_values(row[None], weights)[0] == pytest.approx(brute_force(row * weights))
 
 
 def test_a_missing_block_takes_its_weight_with_it():
     row = np.array([[1.0, 2.0, NAN, 3.0, 5.0, 4.0, 7.0]])
     weights = np.array([1.0, 2.0, 9.0, 1.0, 3.0, 1.0, 2.0])
-    known = ~np.isnan(row[0])
-    whole = statistics.effects(row, weights)
-    left = statistics.effects(row[:, known], weights[known])
-    assert all(whole[key] == pytest.approx(left[key]) for key in whole)
+    is_measured = ~np.isnan(row[0])
+    all_blocks = statistics.effects(row, weights)
+    without_block = statistics.effects(row[:, is_measured], weights[is_measured])
+    assert all(all_blocks[key] == pytest.approx(without_block[key]) for key in all_blocks)
 
 
 def test_the_error_of_a_mean_by_hand():
     # Weights 1, 1, 2: mean (1 + 3 + 2 * 5) / 4 = 3.5; parts of the sum are -2.5, -0.5 and 2 * 1.5 off
-    found = statistics.mean_and_error(np.array([1.0, 3.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    mean_and_error = statistics.mean_and_error(np.array([1.0, 3.0, 5.0]), np.array([1.0, 1.0, 2.0]))
     squares = 2.5**2 + 0.5**2 + 3**2
-    assert found == (3, 3.5, pytest.approx(math.sqrt(squares * 3 / 2) / 4))
+    assert mean_and_error == (3, 3.5, pytest.approx(math.sqrt(squares * 3 / 2) / 4))
     alone = statistics.mean_and_error(np.array([NAN, 2.0]))
     assert alone[:2] == (1, 2.0) and np.isnan(alone[2])
 
@@ -163,15 +164,19 @@ def test_of_few_blocks_the_interval_is_that_of_t():
 
 @pytest.mark.parametrize("noise", ["plain", "interference", "long tail", "level shift"])
 def test_intervals_cover_where_something_else_takes_the_machine(noise):
-    """Those of Student's t hold 97 to 98 % there: they are too wide, and show less."""
+    """Intervals of Student's t hold 97 to 98 % there: they are too wide, and show less."""
     by_t, _width, by_signs, _narrower = parts.covers(noise, 9, 250, seed=3)
     assert 0.93 <= by_signs <= 0.97
     assert by_signs <= by_t or noise == "plain"
 
 
 def test_nothing_was_measured():
-    found = statistics.effects(np.full((2, 3, 8), NAN))
-    assert (found["n"] == 0).all() and np.isnan(found["mean"]).all() and np.isnan(found["p"]).all()
+    effects_found = statistics.effects(np.full((2, 3, 8), NAN))
+    assert (
+        (effects_found["n"] == 0).all()
+        and np.isnan(effects_found["mean"]).all()
+        and np.isnan(effects_found["p"]).all()
+    )
 
 
 def test_what_is_not_positive_has_no_logarithm():
@@ -208,15 +213,15 @@ def share(sizes):
 
 
 def step_down_by_hand(sums):
-    left = list(range(len(sums)))
-    found = np.ones(len(sums))
+    remaining = list(range(len(sums)))
+    p_values = np.ones(len(sums))
     last = 0.0
-    while left:
-        top = max(left, key=lambda effect: sums[effect, 0])
-        last = max(last, share(np.append(sums[top, 0], sums[left].max(axis=0)[1:])))
-        found[top] = last
-        left.remove(top)
-    return found
+    while remaining:
+        top = max(remaining, key=lambda effect: sums[effect, 0])
+        last = max(last, share(np.append(sums[top, 0], sums[remaining].max(axis=0)[1:])))
+        p_values[top] = last
+        remaining.remove(top)
+    return p_values
 
 
 def closed_by_hand(sums):
@@ -334,8 +339,8 @@ def test_an_effect_of_the_smallest_size_is_found_in_four_of_five(blocks, effects
     generator = np.random.default_rng(7)
     rows = generator.standard_normal((600, effects, blocks))
     rows[:, 0] += detectable_factor(blocks, effects)
-    found = np.mean([joint_p(campaign, np.ones(effects))[0] <= 0.05 for campaign in rows])
-    assert 0.74 < found < 0.86
+    share = np.mean([joint_p(campaign, np.ones(effects))[0] <= 0.05 for campaign in rows])
+    assert 0.74 < share < 0.86
 
 
 def test_more_blocks_show_less():

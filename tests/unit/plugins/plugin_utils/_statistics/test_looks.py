@@ -17,14 +17,14 @@ from ansible_collections.offload.lab.tests.instruments.simulation import synthet
 
 @pytest.mark.parametrize("blocks", [6, 8, 11, 12, 16, 20, 30, 100])
 def test_levels_are_steps_of_the_test_and_add_up_to_five_per_cent(blocks):
-    made = looks.schedule(blocks)
-    assert len(made) <= 3 and all(look["block"] <= blocks - 2 for look in made)
-    assert sum(look["alpha"] for look in made) + looks.rest(made) == pytest.approx(0.05)
-    assert looks.rest(made) > 0.005
-    for look in made:
+    scheduled = looks.schedule(blocks)
+    assert len(scheduled) <= 3 and all(look["block"] <= blocks - 2 for look in scheduled)
+    assert sum(look["alpha"] for look in scheduled) + looks.rest(scheduled) == pytest.approx(0.05)
+    assert looks.rest(scheduled) > 0.005
+    for look in scheduled:
         steps = look["alpha"] / (2 / 2 ** min(look["block"], 12))
         assert steps >= 1 and steps == int(steps)
-    assert bool(made) == (blocks > 10)
+    assert bool(scheduled) == (blocks > 10)
 
 
 def test_the_smallest_p_of_a_look_is_a_claim():
@@ -38,13 +38,15 @@ def test_the_smallest_p_of_a_look_is_a_claim():
 
 
 def test_same_is_stricter_at_a_look_than_at_the_end():
-    found = {
+    share_by_level = {
         "n": np.array([8]),
         "mean": np.array([0.005]),
         "low": np.array([-0.018]),
         "high": np.array([0.028]),
     }
-    assert looks.same(found, np.log(1.03), 0.05) and not looks.same(found, np.log(1.03))
+    assert looks.same(share_by_level, np.log(1.03), 0.05) and not looks.same(
+        share_by_level, np.log(1.03)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")

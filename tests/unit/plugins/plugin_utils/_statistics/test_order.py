@@ -34,7 +34,7 @@ def by_hand(visits):
         if not np.isnan(block[0])
     ]
     choices = [
-        [own - np.mean(block[:place] + block[place + 1 :]) for place, own in enumerate(block)]
+        [value - np.mean(block[:index] + block[index + 1 :]) for index, value in enumerate(block)]
         for block in blocks
     ]
     sums = [abs(sum(choice)) for choice in itertools.product(*choices)]

@@ -21,5 +21,5 @@ OTHERS = {"FEWEST_BLOCKS": ["hop.py"]}
 def test_a_constant_has_its_number_once(name):
     number = re.compile(rf"^{name} = [0-9.]", re.MULTILINE)
     files = (CHECKOUT / "plugins").rglob("*.py")
-    found = sorted(path.name for path in files if number.search(path.read_text()))
-    assert [name for name in found if name != "rules.py"] == OTHERS.get(name, [])
+    names = sorted(path.name for path in files if number.search(path.read_text()))
+    assert [name for name in names if name != "rules.py"] == OTHERS.get(name, [])

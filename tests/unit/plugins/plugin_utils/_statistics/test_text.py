@@ -82,8 +82,8 @@ def test_seconds(value, printed):
 
 
 @pytest.mark.parametrize(
-    ("words", "printed"),
+    ("items", "printed"),
     [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
 )
-def test_listed(words, printed):
-    assert text.listed(words) == printed
+def test_listed(items, printed):
+    assert text.listed(items) == printed

@@ -57,11 +57,11 @@ def path(tmp_path):
     return str(tmp_path / "lock")
 
 
-def wait(path, time_, said=None):
+def wait(path, time_, message=None):
     lock.wait_for(
         lambda silent: lease.take(path, ME, lock.SECONDS, time_.now(), silent),
         path,
-        (said if said is not None else []).append,
+        (message if message is not None else []).append,
         lock.Clock(time_.now, time_.clock, time_.sleep),
     )
 
@@ -75,10 +75,10 @@ def test_a_free_campaign_is_taken_at_once(path):
 def test_after_a_killed_container_a_relaunch_waits_at_most_a_minute_and_says_until_when(path):
     lease.take(path, CONTAINER, lock.SECONDS, START)
     time_ = Time()
-    said = []
-    wait(path, time_, said)
+    messages = []
+    wait(path, time_, messages)
     assert time_.passed <= 60
-    assert said == [
+    assert messages == [
         "The campaign is locked by AWX job 41, process 9 on f0a1d74bf762, which cannot be seen from here. "
         "If it has not renewed its lease by 22:14:20 UTC, this run goes on."
     ]

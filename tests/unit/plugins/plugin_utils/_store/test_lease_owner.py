@@ -51,13 +51,13 @@ def test_workers_of_a_playbook_agree(tmp_path):
 
 
 def test_a_store_is_known_by_its_host_and_folder():
-    given = {"campaign": "demo", "results": "/runner/project/x", "store": "node1:/var/lib/store"}
-    assert lease_owner.completed(given)["id"] == "node1:/var/lib/store/demo"
+    owner = {"campaign": "demo", "results": "/runner/project/x", "store": "node1:/var/lib/store"}
+    assert lease_owner.completed(owner)["id"] == "node1:/var/lib/store/demo"
 
 
 def test_without_a_folder_it_is_the_playbook():
-    given = {"campaign": "apply"}
-    assert lease_owner.completed(given)["id"] == lease_owner.completed(given)["id"]
+    owner = {"campaign": "apply"}
+    assert lease_owner.completed(owner)["id"] == lease_owner.completed(owner)["id"]
 
 
 @pytest.mark.parametrize("name", ["missing", "link"])

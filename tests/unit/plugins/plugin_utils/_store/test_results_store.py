@@ -66,11 +66,11 @@ def test_bytes_that_are_no_text_arrive_as_they_are(job, kept):
 def test_a_store_that_somebody_else_wrote_to_is_not_appended_to(job, kept):
     (job / "trials.jsonl").write_text("one\n")
     push(job, kept)
-    known = store.listing(str(kept))
+    listing = store.listing(str(kept))
     (kept / "trials.jsonl").write_text("one\nanother\n")
     (job / "trials.jsonl").write_text("one\ntwo\n")
     with pytest.raises(LabError, match="the record of the store has 12 bytes, not 4"):
-        push(job, kept, known)
+        push(job, kept, listing)
 
 
 def test_what_the_folder_lacks_is_fetched(job, kept):

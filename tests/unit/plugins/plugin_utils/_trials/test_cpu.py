@@ -146,9 +146,11 @@ def test_a_forwarder_is_an_end_of_its_own_unless_all_are_one_kernel():
     between = {
         "forwarder": [snap("c", 10.0, STAT, SOFTIRQS), snap("c", 11.0, LATER, SOFTIRQS_LATER)]
     }
-    found = cpu.cpu_of_trial({**ends(), **between}, {"throughput_mbps": 1000.0})
-    assert list(found["ends"]) == ["client", "server", "forwarder"] and not found["combined"]
-    assert found["ends"]["forwarder"]["service_demand_us_per_kb"] > 0
+    cpu_found = cpu.cpu_of_trial({**ends(), **between}, {"throughput_mbps": 1000.0})
+    assert (
+        list(cpu_found["ends"]) == ["client", "server", "forwarder"] and not cpu_found["combined"]
+    )
+    assert cpu_found["ends"]["forwarder"]["service_demand_us_per_kb"] > 0
     two = cpu.cpu_of_trial({**ends("c", "c"), **between}, {"throughput_mbps": 1000.0})
     assert list(two["ends"]) == ["combined"]
     apart = cpu.cpu_of_trial({**ends("c", "b"), **between}, {"throughput_mbps": 1000.0})

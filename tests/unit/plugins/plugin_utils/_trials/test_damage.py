@@ -14,8 +14,8 @@ def snapshot(alarms=(), **errors):
     }
 
 
-def marks(test="TCP_STREAM", **seen):
-    trial = {"workload": {"test": test}, "damage": seen}
+def marks(test="TCP_STREAM", **counters):
+    trial = {"workload": {"test": test}, "damage": counters}
     names = [mark["guard"] for mark in guards.marks_of(trial, {})]
     assert not any(mark["excludes"] for mark in guards.marks_of(trial, {}))
     return names
@@ -80,14 +80,14 @@ def test_alarms_of_the_kernel_are_said():
 )
 def test_checksums_of_sampled_packets_become_marks(counts, guard):
     trial = {"evidence": {"packets": {"server": {"eth0": {"checksums": counts}, "lo": {}}}}}
-    found = guards.marks_of(trial, {})
-    assert [mark["guard"] for mark in found] == ([guard] if guard else [])
-    for mark in found:
+    marks = guards.marks_of(trial, {})
+    assert [mark["guard"] for mark in marks] == ([guard] if guard else [])
+    for mark in marks:
         assert f"of {sum(counts.values())} packets that eth0 received" in mark["reason"]
 
 
 def test_a_forwarder_drops_as_an_end_does():
     watched = {"forwarder": [snapshot(eth1__rx_dropped=5), snapshot(eth1__rx_dropped=90)]}
-    seen = damage.damage_of(watched)
-    assert seen == {"forwarder": {"counters": {"eth1 rx_dropped": 85}}}
-    assert marks(**seen) == ["drops"]
+    damage_found = damage.damage_of(watched)
+    assert damage_found == {"forwarder": {"counters": {"eth1 rx_dropped": 85}}}
+    assert marks(**damage_found) == ["drops"]

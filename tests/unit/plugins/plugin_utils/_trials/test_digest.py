@@ -12,10 +12,10 @@ from ansible_collections.offload.lab.tests.instruments.simulation import synthet
 
 
 def digest(records, control="all_off"):
-    found = trials.Digest(control)
+    digested = trials.Digest(control)
     for trial in records:
-        found.see(trial)
-    return found
+        digested.see(trial)
+    return digested
 
 
 @pytest.fixture
@@ -29,29 +29,29 @@ def test_counts(records):
     records[0] = dict(records[0], error="no route", result={}, cpu=None)
     records[1] = dict(records[1], marks=[{"guard": "mss", "reason": "first", "excludes": True}])
     records[2] = dict(records[2], marks=[{"guard": "mss", "reason": "second", "excludes": False}])
-    found = digest(records)
-    assert (found.trials, found.failed, found.left_out) == (12, 1, 1)
-    assert found.guards == {"mss": {"trials": 2, "left_out": 1, "reason": "first"}}
-    assert found.errors == {"no route": 1} and [trial["id"] for trial in found.listed] == [
+    digested = digest(records)
+    assert (digested.trials, digested.failed, digested.left_out) == (12, 1, 1)
+    assert digested.guards == {"mss": {"trials": 2, "left_out": 1, "reason": "first"}}
+    assert digested.errors == {"no route": 1} and [trial["id"] for trial in digested.listed] == [
         records[0]["id"],
         records[1]["id"],
     ]
-    assert sum(map(len, found.points.values())) == 12
-    assert sum(point.used for points in found.points.values() for point in points) == 10
+    assert sum(map(len, digested.points.values())) == 12
+    assert sum(point.used for points in digested.points.values() for point in points) == 10
 
 
 def test_softirq_of_each_cpu(records):
     for trial in records:
         for end in trial["cpu"]["ends"].values():
             end["cpus"] = {str(cpu): {"softirq": 0.25 * cpu, "idle": 1.0} for cpu in range(4)}
-    found = digest(records)
-    assert found.softirq.get((("physical", 9000, "tcp_stream"), "all_off", "client")) == {
+    digested = digest(records)
+    assert digested.softirq.get((("physical", 9000, "tcp_stream"), "all_off", "client")) == {
         0: 0,
         1: 25,
         2: 50,
         3: 75,
     }
-    assert found.softirq.get("unknown") is None
+    assert digested.softirq.get("unknown") is None
 
 
 @pytest.mark.parametrize(("cpus", "drawn"), [(1, False), (2, True)])

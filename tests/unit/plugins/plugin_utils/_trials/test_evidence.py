@@ -78,22 +78,22 @@ def visit(share):
 
 
 def test_the_flat_path_is_seen_on_its_uplink():
-    told = visit(0.99)
-    told["uplink"] = {"client": "uplink0"}
-    told["packets"]["tenant"] = {
+    visit_made = visit(0.99)
+    visit_made["uplink"] = {"client": "uplink0"}
+    visit_made["packets"]["tenant"] = {
         "TCP_STREAM": {
             "client": {
                 "uplink0": {"vxlan_share": 0.0, "vnis": [], "outer_csum": [], "out": {}, "in": {}}
             }
         }
     }
-    assert evidence.trial_evidence(told, LAB_PATHS.named("tenant"), "TCP_STREAM")["underlay"] == {
-        "client": {"vnis": [], "outer_csum": []}
-    }
-    told["packets"]["tenant"]["TCP_STREAM"]["client"]["uplink0"]["vxlan_share"] = None
-    seen = evidence.trial_evidence(told, LAB_PATHS.named("tenant"), "TCP_STREAM")
-    marks = list(guards.encapsulation({"evidence": seen}, {"vnis": []}))
-    assert [found["reason"] for found in marks] == [
+    assert evidence.trial_evidence(visit_made, LAB_PATHS.named("tenant"), "TCP_STREAM")[
+        "underlay"
+    ] == {"client": {"vnis": [], "outer_csum": []}}
+    visit_made["packets"]["tenant"]["TCP_STREAM"]["client"]["uplink0"]["vxlan_share"] = None
+    evidence_found = evidence.trial_evidence(visit_made, LAB_PATHS.named("tenant"), "TCP_STREAM")
+    marks = list(guards.encapsulation({"evidence": evidence_found}, {"vnis": []}))
+    assert [mark["reason"] for mark in marks] == [
         "client: no packet of the path was seen on the underlay"
     ]
 
@@ -121,25 +121,28 @@ def test_a_trial_carries_what_was_reported_and_not_whole_listings():
 def test_what_a_guests_node_did_not_take_is_seen():
     """The guest's own underlay is not seen, and its trials are not marked for that."""
     missed = {"features": {"tx-tcp-segmentation": {"asked": True}}}
-    told = {
+    visit_made = {
         "settings": {"client": {"eth0": {}}},
         "underlay": {"client": "", "server": ""},
         "packets": {"tenant_vxlan": {"TCP_STREAM": {"client": {"eth0": sample(0.0, [])}}}},
         "homes": {"client": "node1"},
         "beside": {"client": {"devices": {"underlay0": {"not_honoured": missed}}}},
     }
-    seen = evidence.trial_evidence(told, LAB_PATHS.named("tenant_vxlan"), "TCP_STREAM")
-    assert (
-        list(seen["settings"]["client"]) == ["eth0", "node1:underlay0"] and seen["underlay"] == {}
+    evidence_found = evidence.trial_evidence(
+        visit_made, LAB_PATHS.named("tenant_vxlan"), "TCP_STREAM"
     )
-    assert list(guards.encapsulation({"evidence": seen}, {"vnis": [10]})) == []
-    [mark] = guards.profile({"evidence": seen}, {})
+    assert (
+        list(evidence_found["settings"]["client"]) == ["eth0", "node1:underlay0"]
+        and evidence_found["underlay"] == {}
+    )
+    assert list(guards.encapsulation({"evidence": evidence_found}, {"vnis": [10]})) == []
+    [mark] = guards.profile({"evidence": evidence_found}, {})
     assert mark["reason"] == "client: node1:underlay0 did not take tx-tcp-segmentation"
 
 
 def test_settings_of_other_kinds_are_told_apart_from_features():
-    found = evidence.flat({"not_honoured": {"features": {"rx": 1}, "rings": {"rx": 2}}})
-    assert found["not_honoured"] == {"rx": 1, "rings rx": 2}
+    flattened = evidence.flat({"not_honoured": {"features": {"rx": 1}, "rings": {"rx": 2}}})
+    assert flattened["not_honoured"] == {"rx": 1, "rings rx": 2}
 
 
 def test_a_path_that_was_not_sampled_or_failed_says_so():

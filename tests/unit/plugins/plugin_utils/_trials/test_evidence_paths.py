@@ -101,13 +101,13 @@ def test_a_host_that_forwards_is_met_by_all_but_what_leaves_by_the_uplink():
 def test_errors_are_read_in_every_namespace_that_a_path_of_ones_own_crosses():
     """A pod in a namespace of its own, in a node that is a container: three namespaces in a host."""
     node = {"end": {"netns": "pod", "address": "10.244.0.2"}, "devices": {}}
-    own = Path("pods", ("underlay", "tenant", "tenant_port", "tunnel"), nodes={"a": node})
+    own_path = Path("pods", ("underlay", "tenant", "tenant_port", "tunnel"), nodes={"a": node})
     devices = {
         "tenant": [{"name": "eth0", "netns": "pod"}],
         "tenant_port": [{"name": "veth1", "netns": "kind"}, {"name": "veth2"}],
         "tunnel": [{"name": "flannel.1", "netns": "kind"}],
     }
-    crossed = crossed_devices([LAB.named("physical"), own], devices)
+    crossed = crossed_devices([LAB.named("physical"), own_path], devices)
     assert [(device["name"], device["netns"]) for device in crossed] == [
         ("eth0", "pod"),
         ("veth1", "kind"),

@@ -97,11 +97,11 @@ QUIET = {
 
 @pytest.mark.parametrize("guard, trial, expected, excludes", CASES)
 def test_each_guard_finds_its_mark(guard, trial, expected, excludes):
-    found = guards.marks_of(trial, expected)
-    assert [mark["guard"] for mark in found] == [guard]
-    assert found[0]["excludes"] is excludes
-    assert guards.excluded({"marks": found}) is excludes
-    assert found[0]["reason"]
+    marks = guards.marks_of(trial, expected)
+    assert [mark["guard"] for mark in marks] == [guard]
+    assert marks[0]["excludes"] is excludes
+    assert guards.excluded({"marks": marks}) is excludes
+    assert marks[0]["reason"]
 
 
 def test_a_campaign_may_let_more_steal_pass():
@@ -109,16 +109,18 @@ def test_a_campaign_may_let_more_steal_pass():
 
 
 def stolen_ticks(ticks, seconds):
-    """Return a trial on two CPUs in which the hypervisor took so many ticks of the kernel's clock."""
+    """Return a trial on two CPUs in which the hypervisor took ``ticks`` of the kernel's clock."""
     cpus = {"0": {"steal": 0.01 * ticks}, "1": {"steal": 0.0}}
-    own = window(window_s=seconds, cpus=cpus, percent={"steal": 100 * 0.01 * ticks / (2 * seconds)})
-    return {"cpu": own}
+    stolen = window(
+        window_s=seconds, cpus=cpus, percent={"steal": 100 * 0.01 * ticks / (2 * seconds)}
+    )
+    return {"cpu": stolen}
 
 
 def test_one_tick_is_not_enough_to_refuse_a_short_trial():
-    one = stolen_ticks(1, 0.24)
-    assert guards.marks_of(one, {"steal_limit": 2.0}) == []
-    assert guards.marks_of(one, {"steal_limit": 0})  # the campaign lets nothing pass
+    single_tick = stolen_ticks(1, 0.24)
+    assert guards.marks_of(single_tick, {"steal_limit": 2.0}) == []
+    assert guards.marks_of(single_tick, {"steal_limit": 0})  # the campaign lets nothing pass
     assert guards.marks_of(stolen_ticks(2, 0.24), {"steal_limit": 2.0})
     assert guards.marks_of(stolen_ticks(2, 1.0), {"steal_limit": 2.0}) == []
 

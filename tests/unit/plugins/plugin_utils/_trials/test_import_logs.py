@@ -74,15 +74,15 @@ def checked(spec, texts):
     validator = jsonschema.Draft202012Validator(load_schema("trial"))
     for trial in json.loads(json.dumps(trials)):
         validator.validate(trial)
-    found = as_file(analyse(plan, trials))
-    validate(found, "analysis", "analysis")
-    return plan, trials, found
+    analysis = as_file(analyse(plan, trials))
+    validate(analysis, "analysis", "analysis")
+    return plan, trials, analysis
 
 
 def test_the_runs_of_study_003():
     text = next(studies().glob("003_*")).read_text(encoding="utf-8")
-    plan, trials, found = checked(STUDY, {"003.txt": text})
-    assert (plan["kind"], plan["blocks"], found["kind"]) == ("imported", 1, "imported")
+    plan, trials, analysis = checked(STUDY, {"003.txt": text})
+    assert (plan["kind"], plan["blocks"], analysis["kind"]) == ("imported", 1, "imported")
     assert [
         (trial["profile"], trial["workload"]["message_size"], trial["result"]["throughput_mbps"])
         for trial in trials
@@ -97,24 +97,24 @@ def test_the_runs_of_study_003():
         trials[0]["streams"][0]["raw"].startswith("MIGRATED")
         and "9591.78" in trials[0]["streams"][0]["raw"]
     )
-    ratios = {table["workload"]: table["metrics"][0]["rows"][0] for table in found["tables"]}
+    ratios = {table["workload"]: table["metrics"][0]["rows"][0] for table in analysis["tables"]}
     assert ratios["tcp_stream-m8192-s16384-r87380"]["ratio"] == pytest.approx(
         9837.25 / 9200.11, rel=1e-5
     )
-    assert {row["state"] for row in ratios.values()} == {"unknown"} and found["trials"][
+    assert {row["state"] for row in ratios.values()} == {"unknown"} and analysis["trials"][
         "excluded"
     ] == 0
-    assert found["warnings"] == ["1 block gives no test: 6 are needed"]
+    assert analysis["warnings"] == ["1 block gives no test: 6 are needed"]
 
 
 def test_the_run_of_study_004_that_broke_off_is_a_failed_trial():
     text = next(studies().glob("004_*")).read_text(encoding="utf-8")
-    _plan, trials, found = checked(
+    _plan, trials, analysis = checked(
         {"name": "study-004", "logs": [{"file": "f", "profile": "off"}]}, {"f": text}
     )
     assert [trial["error"] is None for trial in trials] == [True, False, True, True, True, True]
     assert trials[1]["result"] == {} and "truncated" in trials[1]["error"]
-    assert found["trials"]["failed"] == 1 and found["trials"]["used"] == 5
+    assert analysis["trials"]["failed"] == 1 and analysis["trials"]["used"] == 5
     assert trials[3]["marks"] == []  # the one run that reached its confidence
 
 
@@ -129,26 +129,26 @@ def test_runs_of_the_same_kind_are_blocks():
             {"file": name, "profile": name, "path": "physical", "mtu": 1500} for name in texts
         ],
     }
-    plan, trials, found = checked(spec, texts)
-    row = found["tables"][0]["metrics"][0]["rows"][0]
+    plan, trials, analysis = checked(spec, texts)
+    row = analysis["tables"][0]["metrics"][0]["rows"][0]
     assert plan["blocks"] == 7 and [trial["block"] for trial in trials][:7] == [1, 2, 3, 4, 5, 6, 7]
     assert (
         row["n"] == 7 and row["ratio"] == pytest.approx(1.5, rel=0.01) and row["state"] == "better"
     )
-    assert found["tables"][0]["metrics"][0]["aa"]["ratio"] is None
+    assert analysis["tables"][0]["metrics"][0]["aa"]["ratio"] is None
     assert len({trial["id"] for trial in trials}) == 14
 
 
 def test_a_run_without_its_number_is_a_failed_trial():
     # Its header is lost
     row = " 87380  16384  65536    10.00      9106.93   0.59     0.85     0.253   0.369\n"
-    _plan, trials, found = checked(
+    _plan, trials, analysis = checked(
         {"name": "x", "logs": [{"file": "f", "profile": "p"}]}, {"f": row}
     )
     assert [trial["error"] for trial in trials] == [
         "the run has no throughput and no transaction rate"
     ]
-    assert found["trials"]["failed"] == 1 and found["trials"]["used"] == 0
+    assert analysis["trials"]["failed"] == 1 and analysis["trials"]["used"] == 0
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_any_text_is_imported_or_refused(parts, first, last):
 def test_the_json_of_iperf3_becomes_trials():
     """Two runs of two versions in one file, one of them both ways, and one that broke off."""
     folder = CHECKOUT / "tests/unit/plugins/module_utils/_engines/iperf3/samples"
-    whole = (folder / "tcp-3.12.json").read_text() + (
+    whole_text = (folder / "tcp-3.12.json").read_text() + (
         folder / "bidirectional-3.18.json"
     ).read_text()
-    texts = {"on.json": whole, "off.json": whole[: len(whole) // 4]}
+    texts = {"on.json": whole_text, "off.json": whole_text[: len(whole_text) // 4]}
     spec = {
         "name": "site",
         "logs": [{"file": "on.json", "profile": "on"}, {"file": "off.json", "profile": "off"}],

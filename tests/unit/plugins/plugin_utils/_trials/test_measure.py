@@ -35,15 +35,15 @@ class Controller:
 
     def task(self, dry=False, **options):
         defaults = {name: spec.get("default") for name, spec in SPEC.items()}
-        given = dict(
+        arguments = dict(
             defaults, client="node1", server="node2", record=str(self.folder / "trials.jsonl")
         )
-        given.update(
+        arguments.update(
             {"plan": str(self.folder / "plan.json"), "endpoints": PATHS}
             if "cells" not in options
             else {}
         )
-        return Measurement(dict(given, **options), self.said.append, self.warned.append, dry)
+        return Measurement(dict(arguments, **options), self.said.append, self.warned.append, dry)
 
     def recorded(self):
         return [trial["id"] for trial in read(str(self.folder / "trials.jsonl"))[0]]
@@ -97,22 +97,22 @@ def test_a_visit_is_recorded_and_shown(controller):
 
 
 def test_a_task_measures_as_many_chunks_as_it_is_asked_for(controller):
-    whole = controller.task(block=1, visit=1, chunk_seconds=1)
+    whole_task = controller.task(block=1, visit=1, chunk_seconds=1)
     piece = controller.task(block=1, visit=1, chunk_seconds=1, chunks=1)
-    assert piece.chunks() == whole.chunks()[:1]
+    assert piece.chunks() == whole_task.chunks()[:1]
     piece.record(answered(piece.chunks()[0]))
-    assert controller.task(block=1, visit=1, chunk_seconds=1).chunks() == whole.chunks()[1:]
+    assert controller.task(block=1, visit=1, chunk_seconds=1).chunks() == whole_task.chunks()[1:]
 
 
 def test_what_was_seen_before_the_first_cell_is_kept_with_every_trial(controller):
-    seen = {"physical": {"TCP_STREAM": {"error": "netperf ended early"}}}
+    evidence_before = {"physical": {"TCP_STREAM": {"error": "netperf ended early"}}}
     work = controller.task(
         block=1, visit=1, evidence={"settings": {}, "underlay": {}}, chunk_seconds=1
     )
     first, second = work.chunks()
-    work.record(answered(first, packets=seen, looked_s=0.7))
+    work.record(answered(first, packets=evidence_before, looked_s=0.7))
     work.record(answered(second))
-    assert work.seen == seen and work.summary()["looked_s"] == 0.7
+    assert work.seen == evidence_before and work.summary()["looked_s"] == 0.7
     streams = [trial for trial in work.trials if trial["workload"]["test"] == "TCP_STREAM"]
     assert len(work.trials) == 2 and [trial["evidence"]["error"] for trial in streams] == [
         "netperf ended early"
@@ -136,15 +136,15 @@ def test_what_an_earlier_controller_left_is_recorded_once(controller):
     (chunk,) = first.chunks()
     first.record(answered(chunk[:1]))
     later = controller.task(collect=True)
-    left = {"x-1.jsonl": answered(chunk)["cells"]}
-    assert later.record({"left": left, "cells": []}) == ["x-1.jsonl"]
+    spooled = {"x-1.jsonl": answered(chunk)["cells"]}
+    assert later.record({"left": spooled, "cells": []}) == ["x-1.jsonl"]
     assert later.collected == 1
     assert controller.recorded() == [cell["id"] for cell in chunk]
     trials = read(str(controller.folder / "trials.jsonl"))[0]
     assert {(trial["block"], trial["visit"], trial["profile"]) for trial in trials} == {
         (1, 1, controller.plan["visits"][0]["profile"])
     }
-    assert later.record({"left": left, "cells": []}) == ["x-1.jsonl"] and later.collected == 1
+    assert later.record({"left": spooled, "cells": []}) == ["x-1.jsonl"] and later.collected == 1
 
 
 def test_what_is_not_of_this_plan_is_left_out_and_said(controller):
@@ -266,7 +266,7 @@ def test_a_dry_run_writes_nothing(controller):
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, message",
     [
         ({"plan": "/nowhere/plan.json"}, "there is no such plan"),
         ({"block": 9, "visit": 1}, "block 9 visit 1: the plan has no such visit"),
@@ -277,8 +277,8 @@ def test_a_dry_run_writes_nothing(controller):
         ),
     ],
 )
-def test_wrong_input(controller, options, said):
-    with pytest.raises(InputError, match=said):
+def test_wrong_input(controller, options, message):
+    with pytest.raises(InputError, match=message):
         controller.task(**options)
 
 

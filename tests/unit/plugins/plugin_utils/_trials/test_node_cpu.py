@@ -37,23 +37,23 @@ def trial(profile, time, busy, boot="a", steal=0.0):
 
 def test_a_window_is_the_visits_own_and_each_of_its_trials_shows_it_once():
     cpu = NodeCpu()
-    for one in [
+    for window in [
         trial("off", 100.0, 10.0),
         trial("off", 100.0, 10.0),
         trial("on", 110.0, 15.0),
         trial("off", 120.0, 17.0, steal=5.0),
         {"profile": "on", "evidence": None},
     ]:
-        cpu.see(one)
+        cpu.see(window)
     assert cpu.rows() == [("off", "node1", "client", 1, 50.0), ("on", "node1", "client", 1, 20.0)]
 
 
 def test_no_window_spans_an_interruption_or_a_reboot():
     cpu = NodeCpu()
-    for one in [
+    for window in [
         trial("off", 100.0, 10.0),
         trial("on", 9000.0, 10.0),
         trial("off", 9010.0, 1.0, boot="b"),
     ]:
-        cpu.see(one)
+        cpu.see(window)
     assert cpu.rows() == []

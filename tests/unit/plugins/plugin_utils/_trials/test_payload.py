@@ -14,8 +14,8 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.payload impor
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 
-def size(largest, said=False, mtu=1500):
-    return {"mtu": mtu, "largest": largest, "said": said}
+def size(largest, is_said=False, mtu=1500):
+    return {"mtu": mtu, "largest": largest, "said": is_said}
 
 
 def said(counters=None, error=None, sizes=None, **counts):
@@ -38,7 +38,7 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
 
 
 @pytest.mark.parametrize(
-    "found, expected",
+    "trouble, expected",
     [
         ({"wrong": 1}, payload.WRONG),
         ({"short": 1}, payload.WRONG),
@@ -46,7 +46,7 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"counters": {"server": {"TcpInCsumErrors": 2}}}, payload.REFUSED),
         ({"counters": {"server": {"TcpInCsumErrors": 1}}}, None),
         ({"sizes": {"forward": size(1400), "reverse": size(1500)}}, payload.TOO_LARGE),
-        ({"sizes": {"forward": size(1400, said=True)}}, None),
+        ({"sizes": {"forward": size(1400, is_said=True)}}, None),
         ({"sizes": {"reverse": size(1400)}, "stalled": 1}, payload.TOO_LARGE),
         ({"sizes": {"forward": size(0)}, "missing": 900}, payload.NONE_ARRIVED),
         (
@@ -68,12 +68,12 @@ def test_a_payload_that_arrived_as_sent_is_no_trouble():
         ({"error": "the other end has closed the connection"}, payload.STOPPED),
     ],
 )
-def test_trouble(found, expected):
-    assert payload.trouble(result.parse(said(**found))) == expected
+def test_trouble(trouble, expected):
+    assert payload.trouble(result.parse(said(**trouble))) == expected
 
 
 @pytest.mark.parametrize(
-    "found, expected",
+    "trouble, expected",
     [
         ({}, {}),
         ({"missing": 1}, {payload.LOST_ANY: 1}),
@@ -83,16 +83,16 @@ def test_trouble(found, expected):
         ({"reordered": 900}, {}),
     ],
 )
-def test_what_a_network_may_do_by_itself(found, expected):
-    tally = payload.tally_of(result.parse(said(**found)))
+def test_what_a_network_may_do_by_itself(trouble, expected):
+    tally = payload.tally_of(result.parse(said(**trouble)))
     assert (tally["lesser"], tally["troubled"]) == (expected, 0)
     assert payload.added(tally, tally)["lesser"] == {sign: 2 for sign in expected}
 
 
 def test_of_several_checks_the_size_that_is_lost_is_kept():
-    sizes = [{"forward": size(1500)}, {"forward": size(1400)}, {"forward": size(576, said=True)}]
-    whole = payload.joined([result.parse(said(sizes=one)) for one in (*sizes, None)])
-    assert whole["sizes"] == {"forward": size(1400)}
+    sizes = [{"forward": size(1500)}, {"forward": size(1400)}, {"forward": size(576, is_said=True)}]
+    joined = payload.joined([result.parse(said(sizes=one)) for one in (*sizes, None)])
+    assert joined["sizes"] == {"forward": size(1400)}
 
 
 def test_streams_are_summed_and_the_smallest_example_is_kept():
@@ -101,21 +101,25 @@ def test_streams_are_summed_and_the_smallest_example_is_kept():
         result.parse(said(wrong=1, first=big)),
         result.parse(said(wrong=2, first={**big, "size": 65})),
     ]
-    whole = payload.joined(parts)["checks"]["udp_forward"]
-    assert (whole["wrong"], whole["sent"], whole["first"]["size"]) == (3, 2000, 65)
+    joined_check = payload.joined(parts)["checks"]["udp_forward"]
+    assert (joined_check["wrong"], joined_check["sent"], joined_check["first"]["size"]) == (
+        3,
+        2000,
+        65,
+    )
 
 
 def test_counters_are_the_largest_of_streams_that_ran_together_and_the_sum_of_trials():
     parts = [result.parse(said({"client": {"TcpInErrs": count}})) for count in (2, 3)]
     assert payload.joined(parts)["counters"]["client"] == {"TcpInErrs": 3}
-    found = payload.Checks({}, {})
+    checks_found = payload.Checks({}, {})
     where = ("physical", 9000, "all_on")
-    for part, one in zip((None, None, "confirm"), [*parts, parts[1]]):
-        found.see(where, part, one)
-    assert found.planned[where]["whole"]["counters"]["client"] == {"TcpInErrs": 5}
-    assert found.planned[where]["whole"]["elapsed_s"] == 4.0
-    assert found.whole()[where]["whole"]["counters"]["client"] == {"TcpInErrs": 8}
-    assert found.whole()[where]["trials"] == 3 and found.planned[where]["trials"] == 2
+    for part, part_result in zip((None, None, "confirm"), [*parts, parts[1]]):
+        checks_found.see(where, part, part_result)
+    assert checks_found.planned[where]["whole"]["counters"]["client"] == {"TcpInErrs": 5}
+    assert checks_found.planned[where]["whole"]["elapsed_s"] == 4.0
+    assert checks_found.whole()[where]["whole"]["counters"]["client"] == {"TcpInErrs": 8}
+    assert checks_found.whole()[where]["trials"] == 3 and checks_found.planned[where]["trials"] == 2
 
 
 @given(st.text())
@@ -140,7 +144,7 @@ def test_any_damage_is_our_error_or_a_check(data):
 def test_pings_count_where_all_were_answered():
     parts = []
     for large in (True, False):
-        given = {**json.loads(said()), "pings": {"small": True, "large": large}}
-        parts.append(result.parse(json.dumps(given)))
+        result_lines = {**json.loads(said()), "pings": {"small": True, "large": large}}
+        parts.append(result.parse(json.dumps(result_lines)))
     assert payload.joined(parts)["pings"] == {"small": True, "large": False}
     assert "pings" not in payload.joined([result.parse(said())])  # of an earlier version

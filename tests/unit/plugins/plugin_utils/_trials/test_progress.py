@@ -84,9 +84,9 @@ def starts(*times):
     ],
 )
 def test_time_left_learns_from_the_visits_made(times, pace):
-    known = {f"c{number}" for number in range(1, len(times) + 1)}
-    left = progress.seconds_left(PLAN, visits(8), known, starts(*times))
-    assert left == pytest.approx((8 - len(times)) * ONE * pace)
+    trials_known = {f"c{number}" for number in range(1, len(times) + 1)}
+    seconds = progress.seconds_left(PLAN, visits(8), trials_known, starts(*times))
+    assert seconds == pytest.approx((8 - len(times)) * ONE * pace)
 
 
 def test_time_left_counts_a_confirmation_that_is_not_decided():
@@ -110,18 +110,18 @@ def test_time_left_of_a_search_counts_its_rounds_and_its_confirmation():
         profiles={name: {} for name in "abcd"},
     )
     planned = visits(4)
-    known = {f"c{number}" for number in range(1, 5)}
+    trials_known = {f"c{number}" for number in range(1, 5)}
     assert progress.to_come(plan, planned)[0] == 9 + 6 * 3
-    left = progress.seconds_left(plan, planned, known, {})
-    assert left > (9 + 6 * 3) * ONE
-    one = dict(planned[0], block=2, part="search", cells=[{"id": "x", "workload": "w"}])
-    after = progress.seconds_left(plan, [*planned, one], known, {})
-    assert after == pytest.approx(left), (
+    seconds = progress.seconds_left(plan, planned, trials_known, {})
+    assert seconds > (9 + 6 * 3) * ONE
+    visit_of_search = dict(planned[0], block=2, part="search", cells=[{"id": "x", "workload": "w"}])
+    after = progress.seconds_left(plan, [*planned, visit_of_search], trials_known, {})
+    assert after == pytest.approx(seconds), (
         "a round that is decided takes what it was expected to take"
     )
-    assert progress.seconds_left(plan, [*planned, one], {*known, "x"}, {}) == pytest.approx(
-        left - ONE
-    )
+    assert progress.seconds_left(
+        plan, [*planned, visit_of_search], {*trials_known, "x"}, {}
+    ) == pytest.approx(seconds - ONE)
 
 
 def test_the_line():

@@ -115,9 +115,9 @@ def test_a_flipped_bit_is_found(path):
     written(path, 1, 2, 3)
     with open(path, encoding="utf-8") as stream:
         text = stream.read()
-    place = text.index("9410.25", text.index("c2"))
+    offset = text.index("9410.25", text.index("c2"))
     with open(path, "w", encoding="utf-8") as stream:
-        stream.write(text[:place] + "8" + text[place + 1 :])
+        stream.write(text[:offset] + "8" + text[offset + 1 :])
     assert read(path) == (
         [trial(1), trial(3)],
         ["line 2: the line was changed after it was written"],

@@ -102,7 +102,7 @@ def test_the_raw_output_stays_raw(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "key"),
+    ("value", "key"),
     [
         (("cpu", "ends", "combined", "percent"), r"cpu\.ends\.combined\.percent"),
         (("result", "latency_us"), r"result\.latency_us"),
@@ -111,15 +111,15 @@ def test_the_raw_output_stays_raw(tmp_path):
         (("evidence",), "evidence"),
     ],
 )
-def test_a_number_that_is_none_is_named(tmp_path, place, key):
+def test_a_number_that_is_none_is_named(tmp_path, value, key):
     folder = shutil.copytree(RECORDED, tmp_path / "demo")
     trials = copy.deepcopy(TRIALS)
     item = trials[3]
-    for name in place[:-1]:
+    for name in value[:-1]:
         item = item[name]
-    item[place[-1]] = ["x"]
+    item[value[-1]] = ["x"]
     put(folder, trials)
-    compare = place[0] in ("cpu", "result")  # it reads no more
+    compare = value[0] in ("cpu", "result")  # it reads no more
     for make in (make_report, read_campaign_folder) if compare else (make_report,):
         with pytest.raises(InputError, match=f"trials.jsonl: trial {trials[3]['id']}: {key}"):
             make(str(folder), False)

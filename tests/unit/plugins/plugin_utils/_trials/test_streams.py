@@ -43,7 +43,7 @@ def parts(start, rates, seconds=1.0, unit="10^6bits/s"):
 
 
 @pytest.mark.parametrize(
-    "given, expected",
+    "stream_rows, expected",
     [
         (row(1.0, elapsed=8.0), (102.0, 110.0)),  # netperf set up for two seconds
         (row(1.0, elapsed=None), (100.0, 110.0)),
@@ -61,8 +61,8 @@ def parts(start, rates, seconds=1.0, unit="10^6bits/s"):
         (row(0.0, interim=parts(101.0, [0, 0])), (101.0, 103.0)),
     ],
 )
-def test_when_a_stream_ran(given, expected):
-    assert streams.window(stream(100.0, 110.0), given) == pytest.approx(expected)
+def test_when_a_stream_ran(stream_rows, expected):
+    assert streams.window(stream(100.0, 110.0), stream_rows) == pytest.approx(expected)
 
 
 def test_a_stream_that_becomes_slow_runs_to_its_end_all_the_same():
@@ -74,22 +74,22 @@ def test_a_stream_that_becomes_slow_runs_to_its_end_all_the_same():
 
 
 @pytest.mark.parametrize(
-    "given, rate",
+    "stream_rows, rate",
     [
         ({"test": "TCP_RR", "transactions_per_s": 300.0}, 200.0),
         ({"test": "UDP_STREAM", "throughput_mbps": 0.0, "throughput_sent_mbps": 300.0}, 200.0),
         ({"throughput_mbps": 100.0}, 0.0),  # rounding
     ],
 )
-def test_the_rest_is_in_the_unit_of_the_parts(given, rate):
+def test_the_rest_is_in_the_unit_of_the_parts(stream_rows, rate):
     assert (
-        streams.interims(row(elapsed=2.0, length=2, interim=parts(0.0, [400]), **given))[1][2]
+        streams.interims(row(elapsed=2.0, length=2, interim=parts(0.0, [400]), **stream_rows))[1][2]
         == rate
     )
 
 
 @pytest.mark.parametrize(
-    "given, expected",
+    "stream_rows, expected",
     [
         (row(1.0, elapsed=8.0), (104.0, 110.0)),
         (row(1.0, interim=parts(101.0, [1, 2, 3])), (103.0, 104.0)),
@@ -101,8 +101,8 @@ def test_the_rest_is_in_the_unit_of_the_parts(given, rate):
         (row(1.0, interim=parts(101.0, [1])), (103.0, 102.0)),
     ],
 )
-def test_a_warm_up_is_not_counted(given, expected):
-    assert streams.window(stream(100.0, 110.0), given, 2) == pytest.approx(expected)
+def test_a_warm_up_is_not_counted(stream_rows, expected):
+    assert streams.window(stream(100.0, 110.0), stream_rows, 2) == pytest.approx(expected)
 
 
 def test_rates_are_those_after_the_warm_up():
@@ -110,9 +110,14 @@ def test_rates_are_those_after_the_warm_up():
         row(250.0, interim=parts(0.0, [0, 100, 300, 300])),
         row(450.0, interim=parts(0.0, [900, 500, 100, 100])),
     ]
-    found = streams.summarise([stream(0, 4)] * 2, rows, 2)
-    assert found["stream_mbps"] == [300, 100] and found["throughput_mbps"] == 400
-    assert (found["overlap"], found["window_start"], found["window_s"], found["warm_up_s"]) == (
+    summary = streams.summarise([stream(0, 4)] * 2, rows, 2)
+    assert summary["stream_mbps"] == [300, 100] and summary["throughput_mbps"] == 400
+    assert (
+        summary["overlap"],
+        summary["window_start"],
+        summary["window_s"],
+        summary["warm_up_s"],
+    ) == (
         1.0,
         2.0,
         2.0,

@@ -106,9 +106,9 @@ def row(raw=RAW, **more):
 
 
 def test_the_cells_of_one_pair():
-    found = cells()
-    assert [cell["id"] for cell in found] == ["c1", "c2"]
-    assert found[0]["endpoints"] == [
+    cells_found = cells()
+    assert [cell["id"] for cell in cells_found] == ["c1", "c2"]
+    assert cells_found[0]["endpoints"] == [
         {
             "netns": None,
             "local": "198.18.0.1",
@@ -117,17 +117,20 @@ def test_the_cells_of_one_pair():
             "data_port": 12870,
         }
     ]
-    assert [end["netns"] for end in found[1]["endpoints"]] == ["tenant1", "tenant2"]
-    assert [end["address"] for end in found[1]["endpoints"]] == ["192.168.10.3", "192.168.10.4"]
+    assert [end["netns"] for end in cells_found[1]["endpoints"]] == ["tenant1", "tenant2"]
+    assert [end["address"] for end in cells_found[1]["endpoints"]] == [
+        "192.168.10.3",
+        "192.168.10.4",
+    ]
     assert (
-        found[0]["workload"] == STREAM
-        and found[0]["block"] == 3
-        and found[0]["profile"] == "all_on"
+        cells_found[0]["workload"] == STREAM
+        and cells_found[0]["block"] == 3
+        and cells_found[0]["profile"] == "all_on"
     )
 
 
 @pytest.mark.parametrize(
-    "endpoints, said",
+    "endpoints, message",
     [
         ({"client": {}, "server": {}}, "the client has no endpoint on this path"),
         ({"client": ENDS["client"], "server": None}, "the server has no endpoint on this path"),
@@ -137,8 +140,8 @@ def test_the_cells_of_one_pair():
         ),
     ],
 )
-def test_wrong_endpoints(endpoints, said):
-    with pytest.raises(InputError, match=said):
+def test_wrong_endpoints(endpoints, message):
+    with pytest.raises(InputError, match=message):
         trials.visit_cells(PLAN, VISIT, endpoints, 12865, "node1-node2")
 
 
@@ -190,7 +193,7 @@ def test_a_trial_fits_the_schema():
 
 
 @pytest.mark.parametrize(
-    "change, said",
+    "change, message",
     [
         ({"error": "did not end within 17 s"}, "did not end within 17 s"),
         ({"streams": []}, "no stream was started"),
@@ -202,10 +205,10 @@ def test_a_trial_fits_the_schema():
         ),
     ],
 )
-def test_a_failed_trial_is_kept_with_its_error(change, said):
+def test_a_failed_trial_is_kept_with_its_error(change, message):
     record = trials.trial(cells()[0], row(**change), NAMES)
     jsonschema.validate(record, SCHEMA)
-    assert said in record["error"] and record["result"] == {}
+    assert message in record["error"] and record["result"] == {}
     assert record["cpu"] is None and record["marks"] == []
 
 
@@ -225,8 +228,8 @@ def check_of_payload(**counts):
 def trial_of_payload(rc=0, raw="", **more):
     cell = {**cells()[0], "workload": {"name": "check", "test": "PAYLOAD", "duration": 1}}
     stream = {**row()["streams"][0], "argv": command.check_argv("198.18.0.2", 1, 1, 0, None)}
-    found = {"streams": [{**stream, "rc": rc, "raw": raw}], **more}
-    record = trials.trial(cell, row(**found), NAMES)
+    trial_found = {"streams": [{**stream, "rc": rc, "raw": raw}], **more}
+    record = trials.trial(cell, row(**trial_found), NAMES)
     jsonschema.validate(record, SCHEMA)
     return record
 
@@ -235,20 +238,20 @@ DIED = {"error": "the check of the payload failed: Connection refused", "rc": 1}
 
 
 @pytest.mark.parametrize(
-    "found", [DIED, {"raw": check_of_payload()}, {"raw": check_of_payload(short=1, stalled=1)}]
+    "answer", [DIED, {"raw": check_of_payload()}, {"raw": check_of_payload(short=1, stalled=1)}]
 )
-def test_a_check_whose_server_was_gone_says_nothing_of_the_path(found):
+def test_a_check_whose_server_was_gone_says_nothing_of_the_path(answer):
     """Not an outcome of its profile: it is no failure, no check, and measured again."""
-    record = trial_of_payload(**found, server_answers=False)
+    record = trial_of_payload(**answer, server_answers=False)
     assert record["error"] is None
     assert [mark["guard"] for mark in record["marks"]] == ["server_gone"]
     assert guards.excluded(record) and guards.spoilt(record)
     assert payload.checked(record) is None
 
 
-@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}])
-def test_a_check_that_breaks_off_beside_a_living_server_is_trouble(found):
-    record = trial_of_payload(**found)
+@pytest.mark.parametrize("answer", [DIED, {"raw": check_of_payload()}])
+def test_a_check_that_breaks_off_beside_a_living_server_is_trouble(answer):
+    record = trial_of_payload(**answer)
     assert record["error"] and payload.trouble(payload.checked(record)) == payload.STOPPED
 
 
@@ -261,16 +264,16 @@ def test_wrong_content_is_a_fault_whatever_became_of_the_server():
 SILENT = "10.244.2.5 did not answer for 1.4 s"
 
 
-@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}, {"streams": []}])
-def test_a_path_that_stopped_answering_is_trouble(found):
-    record = trial_of_payload(**found, path_stopped=SILENT)
+@pytest.mark.parametrize("answer", [DIED, {"raw": check_of_payload()}, {"streams": []}])
+def test_a_path_that_stopped_answering_is_trouble(answer):
+    record = trial_of_payload(**answer, path_stopped=SILENT)
     assert record["error"] == payload.SILENT and record["path_stopped"] == SILENT
     assert payload.trouble(payload.checked(record)) == payload.SILENT
 
 
-@pytest.mark.parametrize("found", [DIED, {"raw": check_of_payload()}, {"streams": []}])
-def test_a_trial_beside_a_path_that_stopped_says_nothing(found):
-    record = trial_of_payload(**found, interrupted=SILENT)
+@pytest.mark.parametrize("answer", [DIED, {"raw": check_of_payload()}, {"streams": []}])
+def test_a_trial_beside_a_path_that_stopped_says_nothing(answer):
+    record = trial_of_payload(**answer, interrupted=SILENT)
     assert record["error"] is None and payload.checked(record) is None
     assert [mark["guard"] for mark in record["marks"]] == ["interrupted"]
     assert guards.excluded(record) and not guards.spoilt(record)

@@ -37,15 +37,15 @@ def text(name, version):
     return (SAMPLES / f"{name}-{version}.json").read_text()
 
 
-def commands(ends=1, **asked):
+def commands(ends=1, **keys):
     """Return the command lines of a cell, as texts."""
-    load = workload.checked({"engine": "iperf3", "test": "TCP_STREAM", **asked})
+    load = workload.checked({"engine": "iperf3", "test": "TCP_STREAM", **keys})
     endpoints = [workload.endpoint(dict(END, netns=f"tenant{number}")) for number in range(ends)]
     return [" ".join(line.argv) for line in workload.lines(load, endpoints)]
 
 
 @pytest.mark.parametrize(
-    "asked, options",
+    "keys, options",
     [
         ({}, "-p 13870 -J -t 10 -B 198.18.0.1 -i 1"),
         ({"duration": 2, "warm_up": 3}, "-p 13870 -J -t 5 -B 198.18.0.1 -i 0.2"),
@@ -64,8 +64,8 @@ def commands(ends=1, **asked):
         ({"server_cpus": [3]}, "-p 13870 -J -t 10 -B 198.18.0.1 -i 1 -A ,3"),
     ],
 )
-def test_a_workload_becomes_options(asked, options):
-    assert commands(**asked) == [f"iperf3 -c 198.18.0.2 {options}"]
+def test_a_workload_becomes_options(keys, options):
+    assert commands(**keys) == [f"iperf3 -c 198.18.0.2 {options}"]
 
 
 def test_each_stream_of_an_address_has_a_server_of_its_own():
@@ -77,7 +77,7 @@ def test_each_stream_of_an_address_has_a_server_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "asked, said",
+    "keys, message",
     [
         ({"test": "TCP_RR"}, "iperf3 has no test TCP_RR.*Use netperf"),
         ({"confidence": {"iterations_max": 3}}, "no confidence intervals"),
@@ -88,9 +88,9 @@ def test_each_stream_of_an_address_has_a_server_of_its_own():
         ({"engine": "iperf2"}, "'iperf2': unknown engine.*netperf, iperf3, payload"),
     ],
 )
-def test_what_it_cannot_make_is_refused(asked, said):
-    with pytest.raises(InputError, match=said):
-        commands(**asked)
+def test_what_it_cannot_make_is_refused(keys, message):
+    with pytest.raises(InputError, match=message):
+        commands(**keys)
 
 
 def test_netperf_has_no_rate():
@@ -189,10 +189,10 @@ def test_another_text_is_refused(broken):
 @given(st.data())
 def test_a_damaged_text_gives_rows_or_our_error(data):
     name = data.draw(st.sampled_from(["tcp", "bidirectional", "udp"]))
-    whole = text(name, data.draw(st.sampled_from(VERSIONS)))
-    start = data.draw(st.integers(0, len(whole)))
-    end = data.draw(st.integers(start, min(len(whole), start + 40)))
-    damaged = whole[:start] + data.draw(st.text(max_size=8)) + whole[end:]
+    whole_text = text(name, data.draw(st.sampled_from(VERSIONS)))
+    start = data.draw(st.integers(0, len(whole_text)))
+    end = data.draw(st.integers(start, min(len(whole_text), start + 40)))
+    damaged = whole_text[:start] + data.draw(st.text(max_size=8)) + whole_text[end:]
     try:
         rows = output.rows(damaged, finished=1.0)
     except LabError:

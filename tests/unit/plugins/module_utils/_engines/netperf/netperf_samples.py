@@ -90,8 +90,8 @@ Util   Demand
 """
 
 
-def banner(words, end=""):
-    return f"{words} {ADDRESSES}{end}\n"
+def banner(header, end=""):
+    return f"{header} {ADDRESSES}{end}\n"
 
 
 STREAM = {

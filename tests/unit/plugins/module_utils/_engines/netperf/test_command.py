@@ -21,15 +21,15 @@ ENDS = [
 ]
 
 
-def options(given, test=None, end=None):
+def options(keys, test=None, end=None):
     """Return the command line without the list of selectors, as one text."""
-    load = workload.checked(given)
+    load = workload.checked(keys)
     line = command.stream_argv(load, test or load["test"], end or ENDS[0])
     return " ".join(line[: line.index("-k")])
 
 
 @pytest.mark.parametrize(
-    "given, expected",
+    "keys, expected",
     [
         ({"test": "TCP_STREAM", "duration": 0.25}, "-t TCP_STREAM -l 5 -f m -c -C -D 0.05 --"),
         ({"test": "TCP_STREAM", "duration": "5"}, "-t TCP_STREAM -l 5 -f m -c -C -D 0.5 --"),
@@ -86,9 +86,9 @@ def options(given, test=None, end=None):
         ({"test": "TCP_STREAM", "confidence": {"iterations_max": 6}}, "-i 6,3 -I 99,5 "),
     ],
 )
-def test_options(given, expected):
-    assert (options(given) + " ").endswith(expected.rstrip() + " ") or expected in options(
-        given
+def test_options(keys, expected):
+    assert (options(keys) + " ").endswith(expected.rstrip() + " ") or expected in options(
+        keys
     ) + " "
 
 
@@ -139,8 +139,8 @@ def test_percentiles_are_asked_of_transactions_only():
 def test_streams_are_dealt_to_tenants():
     ends = [dict(ENDS[0], netns=f"tenant{number}") for number in (1, 2, 3)]
 
-    def dealt(**given):
-        load = workload.checked(dict(given, test="TCP_STREAM"))
+    def dealt(**keys):
+        load = workload.checked(dict(keys, test="TCP_STREAM"))
         return [(test, end["netns"][-1]) for test, end in streams_of(load, ends)]
 
     assert dealt() == [("TCP_STREAM", "1")]
@@ -153,7 +153,7 @@ def test_streams_are_dealt_to_tenants():
 
 
 @pytest.mark.parametrize(
-    "given, said",
+    "keys, message",
     [
         ({"test": "FOO"}, "unknown netperf test"),
         ({"test": "-t"}, "unknown netperf test"),
@@ -205,13 +205,13 @@ def test_streams_are_dealt_to_tenants():
         ({"test": "TCP_STREAM", "warm_up": 601}, "warm_up"),
     ],
 )
-def test_wrong_workloads(given, said):
-    with pytest.raises(InputError, match=said):
-        workload.checked(given)
+def test_wrong_workloads(keys, message):
+    with pytest.raises(InputError, match=message):
+        workload.checked(keys)
 
 
 @pytest.mark.parametrize(
-    "given, said",
+    "keys, message",
     [
         ({}, "not an IP address"),
         ({"address": "example.org"}, "not an IP address"),
@@ -224,9 +224,9 @@ def test_wrong_workloads(given, said):
         ({"address": "198.18.0.2", "local": "fd00::1"}, "one address is IPv4 and the other IPv6"),
     ],
 )
-def test_wrong_endpoints(given, said):
-    with pytest.raises(InputError, match=said):
-        workload.endpoint(given)
+def test_wrong_endpoints(keys, message):
+    with pytest.raises(InputError, match=message):
+        workload.endpoint(keys)
 
 
 def test_times():

@@ -79,11 +79,11 @@ def test_values_read_off_by_hand():
 
 def test_every_recorded_run_is_a_run_or_an_error():
     runs = {path.name: parse_file(path) for path in sorted((corpus_dir() / "netperf").iterdir())}
-    empty = {name for name, found in runs.items() if not found}
+    empty = {name for name, streams in runs.items() if not streams}
     # The first is the summary of a wrapper, the second was made from an output by another program.
     assert empty == {"copilot_test2-multi.txt", "yardstick_sample.json"}
-    for name, found in runs.items():
-        for run in found:
+    for name, streams in runs.items():
+        for run in streams:
             assert (run["throughput"] is None) == (run["error"] is not None), name
 
 
@@ -92,9 +92,9 @@ def test_recorded_runs_that_are_cut_give_no_other_number():
     cuts = 0
     for path in sorted((corpus_dir() / "netperf").iterdir()):
         text = path.read_text(encoding="utf-8", errors="replace")
-        whole = {run["throughput"] for run in parse_netperf(text)} | {None}
+        throughputs = {run["throughput"] for run in parse_netperf(text)} | {None}
         for end in range(7, min(len(text), 9000), 13):
-            assert {run["throughput"] for run in parse_netperf(text[:end])} <= whole, (
+            assert {run["throughput"] for run in parse_netperf(text[:end])} <= throughputs, (
                 path.name,
                 text[:end][-200:],
             )
@@ -107,7 +107,7 @@ def study():
     def parse(number):
         path = next((corpus_dir().parent / "studies").glob(f"{number:03}_*"), None)
         if path is None:
-            pytest.skip(f"no study {number:03} beside the recorded outputs")
+            pytest.skip(f"no study {number:03} next to the recorded outputs")
         return path.read_text(encoding="utf-8"), parse_netperf(path.read_text(encoding="utf-8"))
 
     return parse

@@ -64,9 +64,7 @@ def test_every_run_has_the_same_keys():
 
 
 def numbers_of(runs, key):
-    """The values of a key, and beside them the rate that netperf -v 2 prints once more with three
-    decimals.
-    """
+    """The values of a key, and the rate that netperf -v 2 prints again with three decimals."""
     values = {run[key] for run in runs} | {None}
     if key == "transactions_per_s":
         values |= {run["selectors"].get("TRANSACTION_RATE") for run in runs}
@@ -80,32 +78,32 @@ def places(text):
     lines = text.split("\n")
     starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
     return [
-        start + place
+        start + cut_at
         for start, line in zip(starts[1:], lines[1:])
-        for place in range(len(line) + 1)
-        if place % 7 == 0 or line.strip()[:1].isdigit() or "=" in line
+        for cut_at in range(len(line) + 1)
+        if cut_at % 7 == 0 or line.strip()[:1].isdigit() or "=" in line
     ]
 
 
 @pytest.mark.parametrize("text", WHOLE, ids=[case[0] for case in CLASSIC + OMNI])
 def test_a_text_cut_anywhere_gives_no_number_that_the_whole_text_has_not(text):
-    whole = parse_netperf(text)
+    whole_result = parse_netperf(text)
     for end in places(text):
         cut = parse_netperf(text[:end])
-        assert len(cut) <= len(whole), text[:end]
+        assert len(cut) <= len(whole_result), text[:end]
         for key in NUMBERS:
-            assert {run[key] for run in cut} <= numbers_of(whole, key), (key, text[:end])
+            assert {run[key] for run in cut} <= numbers_of(whole_result, key), (key, text[:end])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [case[1] for case in CLASSIC], ids=[case[0] for case in CLASSIC])
 def test_a_table_with_a_line_cut_anywhere_gives_no_number_that_the_whole_table_has_not(text):
-    whole = parse_netperf(text)
+    whole_result = parse_netperf(text)
     for start in places(text):
         end = text.find("\n", start)
         for key in NUMBERS:
             cut = {run[key] for run in parse_netperf(text[:start] + text[end:])}
-            assert cut <= numbers_of(whole, key), (key, text[:start])
+            assert cut <= numbers_of(whole_result, key), (key, text[:start])
 
 
 @st.composite
@@ -125,9 +123,9 @@ def damaged(draw):
         elif kind == "swap":
             lines[first], lines[second] = lines[second], lines[first]
         else:
-            place = draw(st.integers(0, len(lines[first])))
+            cut_at = draw(st.integers(0, len(lines[first])))
             put = draw(st.text(max_size=3)) if kind == "put" else ""
-            lines[first] = lines[first][:place] + put + lines[first][place + (kind == "cut") :]
+            lines[first] = lines[first][:cut_at] + put + lines[first][cut_at + (kind == "cut") :]
         text = "\n".join(lines)
     return text
 

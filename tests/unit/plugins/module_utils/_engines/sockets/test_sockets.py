@@ -64,11 +64,11 @@ REQUESTS = {
 def asked(count=1, **keys):
     """Return what the processes of a cell are asked for."""
     load = workload.checked({"engine": "sockets", "test": "TCP_STREAM", **keys})
-    found = []
+    processes = []
     for line in workload.lines(load, [workload.endpoint(END)] * count):
         assert line.argv[:4] == SCRIPT
-        found.append(json.loads(line.argv[4]))
-    return found
+        processes.append(json.loads(line.argv[4]))
+    return processes
 
 
 def test_a_workload_becomes_what_a_process_is_asked_for():
@@ -86,18 +86,23 @@ def test_a_workload_becomes_what_a_process_is_asked_for():
     }
     [datagrams] = asked(test="UDP_STREAM", udp_gro="false", rate_mbps=5)
     assert datagrams["udp_gro"] is False and datagrams["rate_mbps"] == 5
-    assert [one["test"] for one in asked(bidirectional=True)] == ["TCP_STREAM", "TCP_MAERTS"]
+    assert [process["test"] for process in asked(bidirectional=True)] == [
+        "TCP_STREAM",
+        "TCP_MAERTS",
+    ]
 
 
 def test_requests_beside_streams_are_one_process():
-    [found] = asked(engine=None, test="TCP_LOADED_RR", duration=6, streams=2, client_cpus=[0, 1, 2])
-    assert (found["test"], found["before"], found["request_size"], found["client_cpu"]) == (
+    [process] = asked(
+        engine=None, test="TCP_LOADED_RR", duration=6, streams=2, client_cpus=[0, 1, 2]
+    )
+    assert (process["test"], process["before"], process["request_size"], process["client_cpu"]) == (
         "TCP_LOADED_RR",
         3,
         1,
         0,
     )
-    beside = [(one["test"], one["seconds"], one["client_cpu"]) for one in found["beside"]]
+    beside = [(task["test"], task["seconds"], task["client_cpu"]) for task in process["beside"]]
     assert beside == [("TCP_STREAM", 6, 1), ("TCP_STREAM", 6, 2)]
     load = workload.checked({"test": "TCP_LOADED_RR", "duration": 6})
     assert (load["engine"], load["warm_up"]) == ("sockets", 0)
@@ -105,7 +110,7 @@ def test_requests_beside_streams_are_one_process():
 
 
 @pytest.mark.parametrize(
-    "keys, said",
+    "keys, message",
     [
         ({"confidence": {"iterations_max": 3}}, "no confidence intervals"),
         ({"test": "UDP_STREAM", "message_size": 0}, "message_size"),
@@ -117,8 +122,8 @@ def test_requests_beside_streams_are_one_process():
         ({"engine": "payload", "test": "PAYLOAD", "udp_gro": True}, "payload has no udp_gro"),
     ],
 )
-def test_what_cannot_be_is_refused(keys, said):
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_is_refused(keys, message):
+    with pytest.raises(InputError, match=message):
         asked(**keys)
 
 
@@ -143,7 +148,7 @@ def test_requests_are_read():
     later = {**STREAM, "parts": [[9.0, 11.0, 250_000_000], [11.0, 13.0, 250_000_000]]}
     stream = output.rows(json.dumps({**REQUESTS, "beside": [later]}))[1]
     assert stream["parts"] == [(10.0, 11.0, 1000.0), (11.0, 12.0, 1000.0)]
-    assert [one["test"] for one in output.rows(json.dumps(beside))] == [
+    assert [row["test"] for row in output.rows(json.dumps(beside))] == [
         "TCP_RR",
         *["UDP_STREAM"] * 2,
     ]
@@ -157,7 +162,7 @@ def test_requests_are_read():
 def test_hostile_values_are_refused_or_read(document, value):
     texts = [json.dumps({**document, key: value}) for key in (*document, "beside")]
     for key in document:
-        texts.append(json.dumps({name: one for name, one in document.items() if name != key}))
+        texts.append(json.dumps({name: value for name, value in document.items() if name != key}))
     for text in texts:
         try:
             [row] = output.rows(text)
@@ -179,10 +184,10 @@ def test_latencies_are_counted_exactly_enough():
     for took in range(1000, 101_000, 100):  # ns
         latencies.counts[took >> traffic.STEP] += 1
     latencies.longer.append(100_000_000)
-    found = latencies.shown()
-    assert found["p50"] == pytest.approx(51, rel=0.01)
-    assert found["p99"] == pytest.approx(100, rel=0.01)
-    assert found["max"] == 100_000 and sum(found["classes"].values()) == 1001
+    summary = latencies.shown()
+    assert summary["p50"] == pytest.approx(51, rel=0.01)
+    assert summary["p99"] == pytest.approx(100, rel=0.01)
+    assert summary["max"] == 100_000 and sum(summary["classes"].values()) == 1001
     assert traffic.Latencies().shown() is None
     assert traffic.OCTAVE == engine.CLASSES  # by which the classes of several streams are joined
 
@@ -262,23 +267,23 @@ def test_requests_are_measured_without_and_beside_a_stream(server):
 
 
 @pytest.mark.parametrize(
-    "keys, said",
+    "keys, message",
     [
         ({"token": "f" * 32}, "the other end has closed the connection"),
         ({"token": ""}, "the variable OFFLOAD_LAB_TOKEN is missing"),
     ],
 )
-def test_a_client_without_the_token_is_not_served(server, keys, said):
+def test_a_client_without_the_token_is_not_served(server, keys, message):
     load = workload.checked({"engine": "sockets", "test": "TCP_RR", "duration": 1})
-    assert said in load_run.run_cell(load, [server], **keys)["error"]
+    assert message in load_run.run_cell(load, [server], **keys)["error"]
 
 
 def test_a_server_says_what_it_cannot_do(server):
-    asked = {"test": "TCP_RR", "seconds": 1, "request_size": 1, "response_size": 1 << 40}
+    request = {"test": "TCP_RR", "seconds": 1, "request_size": 1, "response_size": 1 << 40}
     with socket.create_connection(("127.0.0.1", server["port"] + 4)) as connection:
-        connection.sendall(f"{TOKEN}\n{json.dumps(asked)}\n".encode())
-        said = json.loads(connection.makefile().readline())
-    assert said == {"error": "response_size is not a number from 1 to 16777216"}
+        connection.sendall(f"{TOKEN}\n{json.dumps(request)}\n".encode())
+        reply = json.loads(connection.makefile().readline())
+    assert reply == {"error": "response_size is not a number from 1 to 16777216"}
 
 
 def test_a_server_that_is_not_there_is_said():
@@ -315,8 +320,8 @@ def test_datagrams_that_arrive_as_a_larger_one_are_found(joined):
     done = datagrams_taken_in([(100, 100), (6400, 6400)], joined)
     assert done.datagram == 6400
     assert traffic.merged(6400, done.datagram) is None
-    said = traffic.merged(100, done.datagram)
-    assert said.startswith("datagrams of 100 bytes arrived as one of 6400")
+    merge_error = traffic.merged(100, done.datagram)
+    assert merge_error.startswith("datagrams of 100 bytes arrived as one of 6400")
 
 
 def test_a_record_of_an_older_version_is_known_again():
