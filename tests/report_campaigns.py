@@ -24,9 +24,7 @@ def _trials(
 
 
 def _scaled(trial: dict[str, Any], ratio: float) -> dict[str, Any]:
-    """Return a trial that carried ``ratio`` times as much, with the service demand that goes with
-    it.
-    """
+    """Return a trial that carried ``ratio`` times as much, with the service demand of this rate."""
     result = dict(trial["result"])
     for name in ("throughput_mbps", "throughput_sent_mbps"):
         result[name] *= ratio

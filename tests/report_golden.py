@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The campaigns whose whole reports are kept in tests/unit/recorded/golden, one of each kind, and
-those whose comparison is kept in tests/unit/recorded/compared and, over kernels, in kernels beside it.
+those whose comparison is kept in tests/unit/recorded/compared and, over kernels, in kernels next to
+it.
 
 ``make golden`` writes them again: read the diff before you commit it.
 """
@@ -57,7 +58,7 @@ bytes  bytes   bytes    secs.    10^6bits/sec
 
 def own(**campaign):
     """Return the plan of a small campaign with readable names of factors."""
-    asked = {
+    keys = {
         "name": "golden",
         "duration": 1,
         "paths": ["physical"],
@@ -65,7 +66,7 @@ def own(**campaign):
         "blocks": 8,
         **campaign,
     }
-    return make_plan(read_campaign(asked), "2026-01-05T08:00:00Z")
+    return make_plan(read_campaign(keys), "2026-01-05T08:00:00Z")
 
 
 def put(folder, plan, trials, **files):
@@ -121,9 +122,11 @@ def confirmed(folder):
     decided = confirmation_of(plan, nominate(plan, iter(planned)))
     profiles = {**plan["profiles"], **decided["profiles"]}
     visits = [{**visit, "cells": visit["cells"][:1]} for visit in decided["visits"]]
-    whole = {**plan, "profiles": profiles, "visits": visits}
-    whole["blocks"] = max(decided["blocks"])
-    fresh = [{**trial, "part": "confirm"} for trial in synthetic.make_trials(whole, truth, seed=77)]
+    whole_plan = {**plan, "profiles": profiles, "visits": visits}
+    whole_plan["blocks"] = max(decided["blocks"])
+    fresh = [
+        {**trial, "part": "confirm"} for trial in synthetic.make_trials(whole_plan, truth, seed=77)
+    ]
     fresh += [_checked(plan, trial) for trial in fresh]
     put(folder, plan, planned + fresh, confirmation=decided)
 
@@ -131,8 +134,8 @@ def confirmed(folder):
 def _checked(plan, trial):
     """Return the check of the payload after a trial of a confirmation."""
     result = {**trial["result"], "payload": _payload(wrong=0)}
-    own = {"id": trial["id"].replace("c001", "c002"), "cell": 2}
-    return {**trial, **own, "workload": plan["verify"], "result": result}
+    again = {"id": trial["id"].replace("c001", "c002"), "cell": 2}
+    return {**trial, **again, "workload": plan["verify"], "result": result}
 
 
 def search(folder):
@@ -199,9 +202,9 @@ def broken(folder):
     trials = []
     for trial in synthetic.make_trials(plan):
         on = plan["profiles"][trial["profile"]]["levels"]["tso"] == "on"
-        found = _payload(wrong=3 if on and trial["path"] == "tenant_vxlan" else 0)
-        result = {**trial["result"], "payload": found}
-        trials.append({**trial, "result": result, "error": payload.trouble(found)})
+        payload_of = _payload(wrong=3 if on and trial["path"] == "tenant_vxlan" else 0)
+        result = {**trial["result"], "payload": payload_of}
+        trials.append({**trial, "result": result, "error": payload.trouble(payload_of)})
     put(folder, plan, trials)
 
 
@@ -237,9 +240,9 @@ def broken_hop(folder):
     trials = []
     for trial in synthetic.make_trials(plan):
         levels = plan["profiles"][trial["profile"]]["levels"]
-        found = _payload(wrong=3 if levels["tx_at_client_tunnel"] == "on" else 0)
-        result = {**trial["result"], "payload": found}
-        trials.append({**trial, "result": result, "error": payload.trouble(found)})
+        payload_of = _payload(wrong=3 if levels["tx_at_client_tunnel"] == "on" else 0)
+        result = {**trial["result"], "payload": payload_of}
+        trials.append({**trial, "result": result, "error": payload.trouble(payload_of)})
     synthetic.write(str(folder), plan, trials, pods_manifest())
 
 
@@ -248,8 +251,8 @@ def pods_manifest():
     states = {"tx-checksum-ip-generic": True, "rx-gro": True, "tx-udp-segmentation": False}
     features = {name: {"active": on, "fixed": False} for name, on in states.items()}
     features["tx-vlan-offload"] = {"active": False, "fixed": True}
-    found = manifest()
-    for name, node in found["nodes"].items():
+    manifest_of = manifest()
+    for name, node in manifest_of["nodes"].items():
         node["before"]["classes"] = {
             "underlay": ["underlay0"],
             "tenant": [f"cni-{name}/eth0"],
@@ -259,7 +262,7 @@ def pods_manifest():
             "driver": {"driver": "vxlan", "version": "0.1", "firmware-version": ""},
             "features": features,
         }
-    return found
+    return manifest_of
 
 
 def _payload(wrong):
@@ -318,8 +321,8 @@ def texts_of(name, folder):
     CAMPAIGNS[name](folder)
     make_report(str(folder))
     texts = {text: (folder / text).read_text() for text in TEXTS if (folder / text).exists()}
-    words = Page((folder / "report.html").read_text()).words
-    texts[PAGE] = "\n".join(word.strip() for word in words if word.strip()) + "\n"
+    page_words = Page((folder / "report.html").read_text()).words
+    texts[PAGE] = "\n".join(word.strip() for word in page_words if word.strip()) + "\n"
     return texts
 
 
@@ -345,11 +348,11 @@ def compared_texts(folder):
 
 def kernel_manifest(kernel, number):
     """Return the manifest of a campaign under a kernel; since the second, GRO can be set."""
-    found = manifest()
-    for node in found["nodes"].values():
+    manifest_of = manifest()
+    for node in manifest_of["nodes"].values():
         node["before"]["host"]["kernel"] = kernel
         node["before"]["devices"]["underlay0"]["features"]["rx-gro"]["fixed"] = number < 2
-    return found
+    return manifest_of
 
 
 def kernels_of(folder):
@@ -372,8 +375,8 @@ def kernels_texts(folder):
     """Make a campaign under three kernels in ``folder``; return the texts of the report over them."""
     kernels_of(folder)
     texts = kernels_page.documents(kernels.report_of([str(folder)]))
-    words = Page(texts["kernels.html"]).words
-    page = "\n".join(word.strip() for word in words if word.strip()) + "\n"
+    page_words = Page(texts["kernels.html"]).words
+    page = "\n".join(word.strip() for word in page_words if word.strip()) + "\n"
     return {"kernels.md": texts["kernels.md"], PAGE: page}
 
 

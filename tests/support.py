@@ -46,8 +46,8 @@ def environment(**variables):
     """Return the environment of a command typed in the checkout with its virtual environment
     active.
 
-    Not that of a make around the tests: a make below it would say which folder it enters and
-    leaves.
+    It leaves out the variables of a make around the tests: a make below would print the folders it
+    enters and leaves.
     """
     outside = {
         name: value

@@ -80,8 +80,8 @@ class Site:
 
     def find(self, endpoint, name):
         _status, page = self.api.answer("GET", f"{endpoint}/", {"name": name}, {})
-        (found,) = page["results"]
-        return found
+        (result,) = page["results"]
+        return result
 
     def launch(self, endpoint, name, variables=None):
         """Launch a template and return its job, which changes while it runs."""

@@ -94,7 +94,7 @@ def tso(lab):
 def test_the_whole_workflow_to_an_applied_and_reverted_setting(here):
     for node in (1, 2):
         here.lab.inside(node, "ethtool", "-K", "underlay0", "tso", "off")
-    found = here.lab.state()
+    state_after = here.lab.state()
     workflow = here.launch("workflow_job_templates", "offload.lab")
     until(lambda: here.api.store.find("workflow_approval", status="pending"), workflow)
     assert not here.api.store.find("job", name="offload.lab measure")
@@ -109,27 +109,27 @@ def test_the_whole_workflow_to_an_applied_and_reverted_setting(here):
     assert tso(here.lab) == 2, report["artifacts"]
     here.finish(here.launch("job_templates", "offload.lab revert"))
     assert tso(here.lab) == 0
-    assert list(differences(found, here.lab.state())) == []
+    assert list(differences(state_after, here.lab.state())) == []
 
 
 def answers(name, duration, paths):
     """Return the answers of a survey."""
-    given = {"name": name, "duration": duration, "paths": paths}
-    return {f"offload_lab_survey_{key}": value for key, value in given.items()}
+    survey = {"name": name, "duration": duration, "paths": paths}
+    return {f"offload_lab_survey_{key}": value for key, value in survey.items()}
 
 
 def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(here):
     """Both ends have TSO on, and only that is measured: with one block nothing can be shown."""
-    found = here.lab.state()
-    given = {**answers("nothing", "1", ["physical"]), "offload_lab_survey_blocks": 1}
-    workflow = here.launch("workflow_job_templates", "offload.lab", given)
+    state_after = here.lab.state()
+    survey = {**answers("nothing", "1", ["physical"]), "offload_lab_survey_blocks": 1}
+    workflow = here.launch("workflow_job_templates", "offload.lab", survey)
     approve(here, "Measure what is planned")
     until(lambda: workflow["status"] not in UNFINISHED)
     assert workflow["status"] == "successful", here.explain()
     assert not here.api.store.find("workflow_approval", status="pending")
     (gate,) = here.api.store.find("job", name="offload.lab recommends", status="failed")
     assert "Nothing is wrong: campaign nothing" in here.api.runs.output[gate["id"]]
-    assert list(differences(found, here.lab.state())) == []
+    assert list(differences(state_after, here.lab.state())) == []
     # Alone, with the campaign's name, apply says so, and is no failure either.
     job = here.launch(
         "job_templates", "offload.lab apply", {"offload_lab_survey_recommended_of": "nothing"}
@@ -140,17 +140,17 @@ def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(here):
 
 def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(here):
     """What awx_setup gives to the schedule of compare."""
-    given = {"offload_lab_survey_campaigns": "workflow, nothing"}
-    here.finish(here.launch("job_templates", "offload.lab history", given))
+    survey = {"offload_lab_survey_campaigns": "workflow, nothing"}
+    here.finish(here.launch("job_templates", "offload.lab history", survey))
     assert (here.store / "history/history.html").is_file()
 
 
 def test_other_templates(here):
     """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
-    found = here.lab.state()
+    state_after = here.lab.state()
     for name in ("preflight", "restore", "drift", "teardown"):
         here.finish(here.launch("job_templates", f"offload.lab {name}"))
-    assert list(differences(found, here.lab.state())) == []
+    assert list(differences(state_after, here.lab.state())) == []
 
 
 def recorded(store, name):
@@ -201,5 +201,5 @@ def test_a_job_whose_time_is_over_leaves_restored_hosts(here):
     assert (job["status"], job["job_explanation"]) == ("failed", "Job terminated due to timeout")
     assert until(lambda: tso(here.lab) == 2) < RESTORED_S
     here.finish(here.launch("job_templates", "offload.lab restore"))
-    left = [row for row in differences(before, here.lab.state()) if "spool" not in row]
-    assert left == []  # the spool has a trial that the next job collects
+    changes = [row for row in differences(before, here.lab.state()) if "spool" not in row]
+    assert changes == []  # the spool has a trial that the next job collects

@@ -38,17 +38,17 @@ def test_set_up_twice_then_teardown(site):
     """The second set-up changes nothing; the teardown leaves what may be others'."""
     before = site.objects()
     assert changed(site.play("awx_setup", **MORE)) == 11
-    made = site.objects()
-    nodes = {name for kind, name in made if kind == "workflow_job_template_node"}
+    objects_after = site.objects()
+    nodes = {name for kind, name in objects_after if kind == "workflow_job_template_node"}
     identifiers = [
         row["identifier"] for row in site.api.store.objects["workflow_job_template_node"].values()
     ]
     assert sorted(identifiers) == WORKFLOW, nodes
     assert changed(site.play("awx_setup", **MORE)) == 0
-    assert site.objects() == made
+    assert site.objects() == objects_after
     site.play("awx_teardown", **MORE)
-    left = {row for row in site.objects() - before if row[0] != "project_update"}
-    assert left == {
+    remaining = {row for row in site.objects() - before if row[0] != "project_update"}
+    assert remaining == {
         ("organization", "Offload lab"),
         ("execution_environment", "offload.lab"),
     }

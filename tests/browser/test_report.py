@@ -57,7 +57,7 @@ addEventListener('load', () => {
 @pytest.fixture(scope="module")
 def reports(chromium_required, tmp_path_factory):
     """Reports that have every kind of figure, with long names and many rows."""
-    made = {}
+    pages = {}
     for name, factors, design, workloads in (
         ("on_off", 4, "on_off", WORKLOADS[:2]),
         ("one_at_a_time", 8, "one_at_a_time", WORKLOADS),
@@ -78,12 +78,12 @@ def reports(chromium_required, tmp_path_factory):
             synthetic.make_trials(plan, cpus=16, marked=0.02, failures=0.01),
             manifest(),
         )
-        made[name] = folder / "report.html"
+        pages[name] = folder / "report.html"
     for name, make in CAMPAIGNS.items():
         folder = tmp_path_factory.mktemp(name)
         campaign(folder, *make(), manifest())
-        made[name] = folder / "report.html"
-    return made
+        pages[name] = folder / "report.html"
+    return pages
 
 
 def brightness(colour):
@@ -119,13 +119,13 @@ def test_page_in_a_browser(reports, tmp_path, scheme):
         ],
         timeout=300,
     )
-    found = json.loads(
+    page_state = json.loads(
         html.unescape(re.search(r'<pre id="found">(.+?)</pre>', output, re.S).group(1))
     )
-    assert [page["name"] for page in found] == [
+    assert [page["name"] for page in page_state] == [
         f"{name} {width}" for name in reports for width in WIDTHS
     ]
-    for page in found:
+    for page in page_state:
         where = f"{page['name']} {scheme}"
         assert page["width"] == int(page["name"].split()[1]), where
         assert page["wide"] == [] and page["scroll"] == page["width"], where

@@ -39,12 +39,12 @@ def _four_folders(collections, tmp_path_factory):
 @pytest.fixture(scope="module", name="hosts")
 def _hosts(request, podman_required, tmp_path_factory):
     """Two containers over SSH, of Debian 12 or of the release that the test is parametrised with."""
-    made = TwoHosts(tmp_path_factory.mktemp("hosts"), getattr(request, "param", "bookworm"))
+    two_hosts = TwoHosts(tmp_path_factory.mktemp("hosts"), getattr(request, "param", "bookworm"))
     try:
-        made.up()
-        yield made
+        two_hosts.up()
+        yield two_hosts
     finally:
-        made.down()
+        two_hosts.down()
 
 
 @pytest.fixture(name="home")

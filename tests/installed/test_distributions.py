@@ -4,8 +4,8 @@
 """Two hosts of each distribution that an image can be made of: preflight, lab, a campaign, and all
 is gone again.
 
-Debian 12 is in test_two_hosts.py. The table of docs/two-hosts.md says when each was run. On one
-netperf is built from its source, that of the distribution's package.
+Debian 12 is in test_two_hosts.py. The table of docs/two-hosts.md says when each was run. On one of
+them netperf is built from the source of the distribution's package.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def whole_way(hosts, play, collections, tmp_path, *source):
     """Run README's commands as a user does."""
 
     def user(playbook, *arguments):
-        status, said = play(
+        status, output = play(
             playbook,
             "-i",
             "my_hosts",
@@ -71,9 +71,9 @@ def whole_way(hosts, play, collections, tmp_path, *source):
             *arguments,
             timeout=900,
         )
-        print(said)
-        assert status == 0, said[-4000:]
-        return said
+        print(output)
+        assert status == 0, output[-4000:]
+        return output
 
     hosts.furnish(tmp_path, collections, CAMPAIGN)
     empty = {node: hosts.left(node) for node in NODES}

@@ -55,13 +55,19 @@ class Watch(threading.Thread):
     def run(self):
         while not self.over.wait(1):
             for node in NODES:
-                seen = processes(self.hosts, node)
-                self.servers += filter(is_server, seen)
-                self.watch_switch(node, [one for one in seen if one["unit"] == SWITCH])
+                running = processes(self.hosts, node)
+                self.servers += filter(is_server, running)
+                self.watch_switch(
+                    node, [process for process in running if process["unit"] == SWITCH]
+                )
 
-    def watch_switch(self, node, seen):
+    def watch_switch(self, node, running):
         kept = self.switches[node]
-        kept += [one for one in seen if one["number"] not in {old["number"] for old in kept}]
+        kept += [
+            process
+            for process in running
+            if process["number"] not in {old["number"] for old in kept}
+        ]
         if kept and time.monotonic() - self.since.setdefault(node, time.monotonic()) < ARMED_S:
             return
         if len(kept) == 1:
@@ -73,10 +79,10 @@ def _user(hosts, play, collections, tmp_path):
     hosts.furnish(tmp_path, collections, "")
 
     def run(playbook, *arguments):
-        given = ("-i", "my_hosts", "--become-password-file", "password", *arguments)
-        status, said = play(playbook, *given, timeout=1800)
-        assert status == 0, said[max(0, said.find("fatal: ") - 1000) :][-6000:]
-        return said
+        options = ("-i", "my_hosts", "--become-password-file", "password", *arguments)
+        status, output = play(playbook, *options, timeout=1800)
+        assert status == 0, output[max(0, output.find("fatal: ") - 1000) :][-6000:]
+        return output
 
     yield run
     run("teardown")
@@ -85,8 +91,8 @@ def _user(hosts, play, collections, tmp_path):
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
     engine = name if name in ("iperf3", "sockets") else "netperf"  # what the lab installs
-    given = ("-e", f"offload_lab_engine={engine}")
-    user("lab", *given)
+    engine_option = ("-e", f"offload_lab_engine={engine}")
+    user("lab", *engine_option)
     before = {node: hosts.features(node) for node in NODES}
     design = "integrity" if name == "payload" else "on_off"
     file = tmp_path / f"{name}.yml"
@@ -96,7 +102,7 @@ def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
     file.write_text(CAMPAIGN.format(**values))
     watch = Watch(hosts)
     watch.start()
-    user("measure", *given, "-e", f"offload_lab_campaign_file={file.name}")
+    user("measure", *engine_option, "-e", f"offload_lab_campaign_file={file.name}")
     watch.over.set()
     watch.join()
     lines = (tmp_path / f"results/{name}/trials.jsonl").read_text().splitlines()
@@ -108,7 +114,7 @@ def test_servers_of_each_engine_have_no_privileges(hosts, user, tmp_path, name):
 
 def check(name, watch):
     """Check what was seen of a campaign's servers."""
-    print(name, sorted({(seen["name"], seen["unit"]) for seen in watch.servers}))
+    print(name, sorted({(server["name"], server["unit"]) for server in watch.servers}))
     check_servers(watch.servers)
     for switches in watch.switches.values():
         assert len(switches) > 1, "systemd did not start the switch again"

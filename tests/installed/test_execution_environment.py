@@ -56,18 +56,18 @@ def inventory(hosts, folder):
     """Return the inventory of the hosts for a container that has a folder at this path, with the
     key of their login.
     """
-    made = hosts.inventory()
-    made["lab_nodes"]["vars"].update(
+    hosts_file = hosts.inventory()
+    hosts_file["lab_nodes"]["vars"].update(
         ansible_become_password=PASSWORD,
         ansible_ssh_private_key_file=f"{folder}/key",
         ansible_ssh_common_args=f"-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={folder}/known_hosts",
     )
-    return yaml.safe_dump(made)
+    return yaml.safe_dump(hosts_file)
 
 
-def kept(name, said):
-    (OUTPUT / f"{name}.txt").write_text(said)
-    return said
+def kept(name, output):
+    (OUTPUT / f"{name}.txt").write_text(output)
+    return output
 
 
 class Jobs:
@@ -175,7 +175,10 @@ def test_hosts_are_restored_when_the_container_of_a_job_is_killed(hosts, image, 
     ) as job:
         until(
             lambda: (
-                all(not own["tx-tcp-segmentation"] for own in features(hosts).values())
+                all(
+                    not features_of_host["tx-tcp-segmentation"]
+                    for features_of_host in features(hosts).values()
+                )
                 and "netperf" in hosts.left("node1")["daemons"]
             ),
             job,

@@ -61,13 +61,13 @@ def user(pods, play, tmp_path):
     (tmp_path / "pods.yml").write_text(CAMPAIGN)
     (tmp_path / "password").write_text(PASSWORD)
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    told = ("-i", "my_hosts.yml", "--become-password-file", "password")
+    options = ("-i", "my_hosts.yml", "--become-password-file", "password")
 
     def run(playbook, *arguments):
-        status, said = play(playbook, *told, *arguments, timeout=900)
-        (OUTPUT / f"{playbook}.txt").write_text(f"$ {playbook} {' '.join(arguments)}\n{said}")
-        assert status == 0, said[-4000:]
-        return said
+        status, output = play(playbook, *options, *arguments, timeout=900)
+        (OUTPUT / f"{playbook}.txt").write_text(f"$ {playbook} {' '.join(arguments)}\n{output}")
+        assert status == 0, output[-4000:]
+        return output
 
     return run
 
@@ -80,8 +80,8 @@ def test_from_two_hosts_to_a_setting_that_stays(pods, user, tmp_path):
     before = state(pods)
     assert "flannel.1" in user("discover")
     overrides = {"paths": ["pods"], "mtus": [9000], "blocks": 2, "duration": 1}
-    asked = json.dumps({"offload_lab_campaign_overrides": overrides})
-    verdict = user("integrity", "-e", asked)
+    extra_vars = json.dumps({"offload_lab_campaign_overrides": overrides})
+    verdict = user("integrity", "-e", extra_vars)
     assert "over pods at MTU 9000" in verdict
     assert "Broken over" not in verdict and "Suspect over" not in verdict
     user("measure", "-e", "offload_lab_campaign_file=pods.yml")

@@ -39,7 +39,7 @@ def user(hosts, play, collections, tmp_path):
     OUTPUT.mkdir(parents=True)
 
     def run(playbook, *arguments):
-        status, said = play(
+        status, output = play(
             playbook,
             "-i",
             "my_hosts",
@@ -50,10 +50,10 @@ def user(hosts, play, collections, tmp_path):
         )
         number = len(list(OUTPUT.iterdir())) + 1
         (OUTPUT / f"{number:02}-{playbook}.txt").write_text(
-            f"$ {playbook} {' '.join(arguments)}\n{said}"
+            f"$ {playbook} {' '.join(arguments)}\n{output}"
         )
-        assert status == 0, said[-4000:]
-        return said
+        assert status == 0, output[-4000:]
+        return output
 
     return run
 

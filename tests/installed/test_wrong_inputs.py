@@ -197,7 +197,8 @@ WRONG = {
 }
 
 
-# The same message is in a unit test (of _campaign, _request, or tenants_check), or is that of another
+# The same message is in a unit test (of _campaign, _request, or tenants_check), or belongs to
+# another
 # playbook here.
 SEEN_WITHOUT_ANSIBLE = {
     "no campaign",
@@ -235,8 +236,8 @@ PLAYBOOKS = {path.stem for path in CHECKOUT.glob("playbooks/*.yml")} - {"awx_set
 @pytest.mark.parametrize("playbook", each_day({"apply", "compare"}, sorted(PLAYBOOKS)))
 def test_a_misspelt_variable_is_refused(play, tmp_path, playbook):
     (tmp_path / "hosts.yml").write_text(INVENTORY)
-    given = variables(perist="auto")
-    status, output = play(playbook, "--check", "-i", "hosts.yml", "--limit", "node2", *given)
+    misspelt = variables(perist="auto")
+    status, output = play(playbook, "--check", "-i", "hosts.yml", "--limit", "node2", *misspelt)
     assert status not in (0, 4), output  # 4: a node was to be reached
     message = "extra variables (-e): there is no variable offload_lab_perist. Did you mean offload_lab_persist?"
     assert message in output, output
@@ -244,7 +245,7 @@ def test_a_misspelt_variable_is_refused(play, tmp_path, playbook):
 
 @pytest.mark.parametrize("wrong", each_day({*WRONG} - SEEN_WITHOUT_ANSIBLE, WRONG))
 def test_is_refused_in_check_mode_with_one_line(play, tmp_path, wrong):
-    playbook, arguments, words = WRONG[wrong]
+    playbook, arguments, expected = WRONG[wrong]
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     inventory = [] if "-i" in arguments else ["-i", "hosts.yml"]
@@ -253,7 +254,7 @@ def test_is_refused_in_check_mode_with_one_line(play, tmp_path, wrong):
     messages = re.findall(
         r"^\[ERROR\]: (?:Task failed: )?(?:Action failed: )?(.*)", output, re.MULTILINE
     )
-    assert len(messages) == 1 and words in messages[0], output
+    assert len(messages) == 1 and expected in messages[0], output
     assert not re.search(r"changed=[1-9]", output)
     assert sorted(
         path.name for path in tmp_path.iterdir() if not path.name.startswith(".")

@@ -149,10 +149,23 @@ class TwoHosts:
             "/etc/apt/apt.conf.d/proxy",
             f'Acquire::http::Proxy "http://{links["here"]}:{PROXY_PORT}";\n',
         )
-        here = f"ofl-{node}"
-        run(["ip", "link", "add", here, "type", "veth", "peer", "mgmt0", "netns", self._pid(node)])
-        run(["ip", "address", "add", f"{links['here']}/30", "dev", here])
-        run(["ip", "link", "set", here, "up"])
+        node_name = f"ofl-{node}"
+        run(
+            [
+                "ip",
+                "link",
+                "add",
+                node_name,
+                "type",
+                "veth",
+                "peer",
+                "mgmt0",
+                "netns",
+                self._pid(node),
+            ]
+        )
+        run(["ip", "address", "add", f"{links['here']}/30", "dev", node_name])
+        run(["ip", "link", "set", node_name, "up"])
         self.inside(node, "ip", "address", "add", f"{links['there']}/30", "dev", "mgmt0")
         self.inside(node, "ip", "link", "set", "mgmt0", "up")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """iperf3 of Debian 12 and of Debian 13, each from its package in containers: the commands of the
-engine, and what it reads in the output, beside the kernel's own count of bytes.
+engine, and what it reads in the output, compared with the kernel's count of bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SERVER = "systest-iperf3-s"
 ENDPOINT = {"local": "198.18.93.1", "address": "198.18.93.2", "port": 12865}
 STREAMS = 2
 FIRST_PORT = ENDPOINT["port"] + engine_named("iperf3").port_offset
-# A server container of each port, which a workload of so many streams needs.
+# A server container for each port; a workload needs a port for each stream.
 PORTS = tuple(range(FIRST_PORT, FIRST_PORT + STREAMS))
 # bytes: of a frame, and with IPv4 and TCP with timestamps
 ETHERNET = 14
@@ -98,29 +98,32 @@ class Containers:
         )
         return done.stdout
 
-    def cell(self, **asked):
+    def cell(self, **keys):
         """Run the processes of a cell simultaneously; return the rows of all of them."""
         load = workload.checked(
-            {"engine": "iperf3", "test": "TCP_STREAM", "duration": 2, "interim": 0.5, **asked}
+            {"engine": "iperf3", "test": "TCP_STREAM", "duration": 2, "interim": 0.5, **keys}
         )
         lines = workload.lines(load, [workload.endpoint(ENDPOINT)])
         with ThreadPoolExecutor(len(lines)) as pool:
             texts = list(pool.map(self.say, [line.argv for line in lines]))
-        keep(self.image, asked, texts)
+        keep(self.image, keys, texts)
         rows = []
         for line, text in zip(lines, texts):
             rows += self.engine.rows(line.argv, text, finished=time.time())
         return rows
 
 
-def keep(image, asked, texts):
+def keep(image, cell_keys, texts):
     """Write the outputs where OFFLOAD_LAB_KEEP names a folder: samples for the parser's tests."""
     folder = os.environ.get("OFFLOAD_LAB_KEEP")
     if not folder:
         return
-    words = [VERSIONS[image.rpartition(":")[2]], *(f"{key}={asked[key]}" for key in sorted(asked))]
+    name_parts = [
+        VERSIONS[image.rpartition(":")[2]],
+        *(f"{key}={cell_keys[key]}" for key in sorted(cell_keys)),
+    ]
     for number, text in enumerate(texts):
-        (Path(folder) / f"{'-'.join(map(str, [*words, number]))}.json").write_text(text)
+        (Path(folder) / f"{'-'.join(map(str, [*name_parts, number]))}.json").write_text(text)
 
 
 def sent_bytes(end):
@@ -132,12 +135,12 @@ def sent_bytes(end):
 
 @pytest.fixture(scope="module", params=list(VERSIONS))
 def iperf3(request, podman_required):
-    made = Containers(request.param)
+    containers = Containers(request.param)
     try:
-        made.up()
-        yield made
+        containers.up()
+        yield containers
     finally:
-        made.down()
+        containers.down()
 
 
 def payload(rows, test):
@@ -155,12 +158,12 @@ TCP_SHARE = MSS / (MSS + HEADERS)
 
 
 def test_the_version_is_the_release_s(iperf3):
-    said = iperf3.say(["iperf3", "--version"])
-    assert said.startswith(f"iperf {VERSIONS[iperf3.image.rpartition(':')[2]]} ")
+    version = iperf3.say(["iperf3", "--version"])
+    assert version.startswith(f"iperf {VERSIONS[iperf3.image.rpartition(':')[2]]} ")
 
 
 @pytest.mark.parametrize(
-    "asked, streams",
+    "options, streams",
     [
         ({}, 1),
         ({"streams": STREAMS}, STREAMS),
@@ -169,21 +172,21 @@ def test_the_version_is_the_release_s(iperf3):
         ({"message_size": "4K", "client_cpus": [0], "server_cpus": [1]}, 1),
     ],
 )
-def test_what_a_stream_says_is_what_the_kernel_counts(iperf3, asked, streams):
+def test_what_a_stream_says_is_what_the_kernel_counts(iperf3, options, streams):
     before = sent_bytes("client")
-    rows = iperf3.cell(**asked)
-    seen = counted(before, "client", TCP_SHARE)
+    rows = iperf3.cell(**options)
+    counted_share = counted(before, "client", TCP_SHARE)
     assert [row["test"] for row in rows] == ["TCP_STREAM"] * streams
     assert {row["mss"] for row in rows} == {MSS}
     # veth counts a packet of many segments with one header: the payload is up to 4 % more.
-    assert 0.93 * seen < payload(rows, "TCP_STREAM") < 1.06 * seen
+    assert 0.93 * counted_share < payload(rows, "TCP_STREAM") < 1.06 * counted_share
     for row in rows:
         ends = [end for _start, end, _rate in row["parts"]]
         covered = ends[-1] - row["parts"][0][0]
-        assert len(ends) >= 3 and covered == pytest.approx(2 + asked.get("warm_up", 0), abs=0.3)
+        assert len(ends) >= 3 and covered == pytest.approx(2 + options.get("warm_up", 0), abs=0.3)
         assert row["rtt_us"]["min"] <= row["rtt_us"]["mean"] <= row["rtt_us"]["max"]
         assert row["retransmits"] is not None
-    if "rate_mbps" in asked:
+    if "rate_mbps" in options:
         assert rows[0]["throughput_mbps"] == pytest.approx(200, rel=0.1)
 
 
@@ -191,24 +194,24 @@ def test_both_directions(iperf3):
     before = {end: sent_bytes(end) for end in ("client", "server")}
     back = iperf3.cell(test="TCP_MAERTS")
     assert [row["test"] for row in back] == ["TCP_MAERTS"]
-    seen = counted(before["server"], "server", TCP_SHARE)
-    assert 0.93 * seen < payload(back, "TCP_MAERTS") < 1.06 * seen
+    counted_share = counted(before["server"], "server", TCP_SHARE)
+    assert 0.93 * counted_share < payload(back, "TCP_MAERTS") < 1.06 * counted_share
     before = {end: sent_bytes(end) for end in ("client", "server")}
     both = iperf3.cell(bidirectional=True)
     assert sorted(row["test"] for row in both) == ["TCP_MAERTS", "TCP_STREAM"]
     for end, test in (("client", "TCP_STREAM"), ("server", "TCP_MAERTS")):
-        seen = counted(before[end], end, TCP_SHARE)
-        assert 0.9 * seen < payload(both, test) < 1.06 * seen
+        counted_share = counted(before[end], end, TCP_SHARE)
+        assert 0.9 * counted_share < payload(both, test) < 1.06 * counted_share
 
 
 @pytest.mark.parametrize("rate", [100, None])
 def test_datagrams(iperf3, rate):
-    asked = {"rate_mbps": rate} if rate else {}
+    options = {"rate_mbps": rate} if rate else {}
     before = sent_bytes("client")
-    [row] = iperf3.cell(test="UDP_STREAM", message_size=1400, **asked)
-    seen = counted(before, "client", 1400 / (1400 + UDP_HEADERS))
+    [row] = iperf3.cell(test="UDP_STREAM", message_size=1400, **options)
+    counted_share = counted(before, "client", 1400 / (1400 + UDP_HEADERS))
     sent = row["throughput_sent_mbps"] * 1e6 / 8 * row["elapsed_s"]
-    assert sent == pytest.approx(seen, rel=0.05)
+    assert sent == pytest.approx(counted_share, rel=0.05)
     assert 0 < row["throughput_mbps"] <= row["throughput_sent_mbps"] * 1.001
     assert row["message_size"] == 1400
     if rate:
@@ -229,8 +232,8 @@ def test_what_iperf3_refuses_is_said_in_its_words(iperf3):
 
     nobody = ENDPOINT["port"] + 100
     assert "unable to connect to server" in complaint(nobody)
-    said = complaint(ENDPOINT["port"], options=["-C", "nonsense"])
-    assert "TCP_CONGESTION" in said or "congestion" in said
+    message = complaint(ENDPOINT["port"], options=["-C", "nonsense"])
+    assert "TCP_CONGESTION" in message or "congestion" in message
 
 
 def test_a_server_has_one_client_at_a_time(iperf3):

@@ -56,9 +56,9 @@ def test_a_nic_that_lies_is_found_and_its_cure_is_clean(fault, expected, cure):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("place", clean.PLACES)
-def test_where_nothing_is_wrong_a_campaign_says_clean(place):
-    (run,) = clean.clean_runs(place, 1)
+@pytest.mark.parametrize("spot", clean.PLACES)
+def test_where_nothing_is_wrong_a_campaign_says_clean(spot):
+    (run,) = clean.clean_runs(spot, 1)
     assert (run.verdict, run.troubled) == (clean.CLEAN, 0)
 
 
@@ -80,23 +80,23 @@ def test_checksums_are_made_again_at_the_far_end(fault, wrong):
             for name, count in sample["checksums"].items():
                 counts[name] = counts.get(name, 0) + count
         check.join()
-    seen = {name for name, count in counts.items() if count and name != "right"}
-    assert seen == ({wrong} if wrong else set())
+    names_wrong = {name for name, count in counts.items() if count and name != "right"}
+    assert names_wrong == ({wrong} if wrong else set())
 
 
 def test_all_but_ping_fails():
     with Nodes("checksum_unfilled:1:tx") as nodes, served(nodes):
-        found = checked(nodes, 1)
-    assert payload.trouble(found)
-    assert found["pings"] == {"small": True, "large": True}
+        result = checked(nodes, 1)
+    assert payload.trouble(result)
+    assert result["pings"] == {"small": True, "large": True}
 
 
 def test_a_limit_is_kept_in_each_direction():
     with Nodes() as nodes, served(nodes):
-        found = checked(nodes, rate=20)
-    assert payload.trouble(found) is None
-    seconds = found["elapsed_s"] / len(found["checks"])  # each has its turn
-    for check in found["checks"].values():
+        result = checked(nodes, rate=20)
+    assert payload.trouble(result) is None
+    seconds = result["elapsed_s"] / len(result["checks"])  # each has its turn
+    for check in result["checks"].values():
         assert 0 < check["bytes"] * 8 / seconds / 1e6 < 25
 
 
@@ -115,11 +115,11 @@ def test_a_path_that_loses_large_packets_is_told_from_an_offload():
     rules = "add table inet ol; add chain inet ol in { type filter hook prerouting priority 0; }"
     with Nodes(name="ol-hole") as nodes, served(nodes):
         nodes.inside(1, "nft", f"{rules}; add rule inet ol in meta length > 1400 drop")
-        found = checked(nodes)
-        assert payload.trouble(found) == payload.TOO_LARGE
-        assert found["sizes"]["forward"] == {"mtu": 9000, "largest": 1400, "said": False}
-        assert found["sizes"]["reverse"]["largest"] == 9000
-        assert found["pings"] == {"small": True, "large": False}
+        result = checked(nodes)
+        assert payload.trouble(result) == payload.TOO_LARGE
+        assert result["sizes"]["forward"] == {"mtu": 9000, "largest": 1400, "said": False}
+        assert result["sizes"]["reverse"]["largest"] == 9000
+        assert result["pings"] == {"small": True, "large": False}
         nodes.inside(1, "nft", "delete table inet ol")
         assert payload.trouble(checked(nodes)) is None
 
@@ -159,10 +159,10 @@ class Routed(Nodes):
 
 def test_a_router_that_says_that_packets_are_too_large_is_no_black_hole():
     with Routed() as nodes, served(nodes, "198.18.96.1"):
-        found = checked(nodes, 1, "198.18.96.1")
-        assert found["sizes"]["forward"] == {"mtu": 1500, "largest": 1400, "said": True}
-        assert found["sizes"]["reverse"] == {"mtu": 1400, "largest": 1400, "said": False}
-        assert payload.trouble(found) is None
+        result = checked(nodes, 1, "198.18.96.1")
+        assert result["sizes"]["forward"] == {"mtu": 1500, "largest": 1400, "said": True}
+        assert result["sizes"]["reverse"] == {"mtu": 1400, "largest": 1400, "said": False}
+        assert payload.trouble(result) is None
 
 
 def test_segments_that_a_router_drops_are_lost():
@@ -170,8 +170,8 @@ def test_segments_that_a_router_drops_are_lost():
     some = "numgen random mod 1000 == 0 drop"
     with Routed() as nodes, served(nodes, "198.18.96.1"):
         nodes.inside(2, "nft", f"{rules}; add rule inet ol on meta l4proto tcp {some}")
-        found = checked(nodes, 2, "198.18.96.1")
-        assert payload.trouble(found) == payload.SEGMENTS_LOST
+        result = checked(nodes, 2, "198.18.96.1")
+        assert payload.trouble(result) == payload.SEGMENTS_LOST
 
 
 def test_an_answer_that_comes_too_late_is_no_trouble():

@@ -86,7 +86,7 @@ def set_mtu(name, mtu):
 
 def keep(path, name):
     device = {"name": name, "netns": NETNS}
-    found = gather(
+    state_kept = gather(
         {
             "devices": [device],
             "netns": None,
@@ -94,7 +94,9 @@ def keep(path, name):
             "gather": ["features", "channels", "rings", "coalesce"],
         }
     )
-    snapshot.write(path, snapshot.merge(None, [restore_item(row) for row in found.values()], {}))
+    snapshot.write(
+        path, snapshot.merge(None, [restore_item(row) for row in state_kept.values()], {})
+    )
 
 
 @pytest.mark.parametrize("kind", each_day(["veth", "vxlan"], MAKE))
@@ -104,12 +106,12 @@ def test_random_states_are_restored_twice_in_a_row(kind, tmp_path):
     generator = random.Random(f"restore {kind}")
     bits = changeable(name)
     assert bits
-    seen = set()
+    states_seen = set()
     for number in range(STATES):
         set_all(name, {bit: generator.random() < 0.5 for bit in bits})
         set_mtu(name, generator.choice([1400, 1500, 1280]))
         before = listing(name)
-        seen.add(json.dumps(before[0]))
+        states_seen.add(json.dumps(before[0]))
         keep(path, name)
         for _again in range(2):
             set_all(name, {bit: generator.random() < 0.5 for bit in bits})
@@ -118,8 +120,8 @@ def test_random_states_are_restored_twice_in_a_row(kind, tmp_path):
             assert listing(name) == before, f"state {number}"
         assert restore.restore(path)["commands"] == []
         assert not os.path.exists(path)
-    print(f"{kind}: {STATES} states, {len(seen)} of them different, {len(bits)} bits")
-    assert len(seen) > min(STATES, 2 ** len(bits)) / 4
+    print(f"{kind}: {STATES} states, {len(states_seen)} of them different, {len(bits)} bits")
+    assert len(states_seen) > min(STATES, 2 ** len(bits)) / 4
 
 
 def test_a_bit_that_cannot_be_restored_keeps_the_snapshot(tmp_path):

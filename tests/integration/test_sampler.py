@@ -56,5 +56,5 @@ def test_a_sample_has_no_packet_that_another_device_had_before(namespace, monkey
         return sock
 
     monkeypatch.setattr(sampler, "open_socket", open_and_send)
-    seen = sampler.sample([{"name": "sa-veth", "netns": NETNS}], 0.05)[f"{NETNS}/sa-veth"]
-    assert max(seen["in"]["longest"], seen["out"]["longest"]) < 500
+    packets = sampler.sample([{"name": "sa-veth", "netns": NETNS}], 0.05)[f"{NETNS}/sa-veth"]
+    assert max(packets["in"]["longest"], packets["out"]["longest"]) < 500

@@ -4,13 +4,14 @@
 """Each integration target, run by ansible-test as root, on devices that the target makes itself.
 
 One call of ansible-test runs half of the targets that this session asks for: of the 5 s of a call 4
-are its start. It runs in namespaces of its own (tools/isolated.sh), beside the other half and other
-tests.
+are its start. It runs in namespaces of its own (tools/isolated.sh), while the other half and other
+tests run.
 
 ansible-test takes the environment that runs the tests: with ``--venv`` it would make another,
 without the collections of requirements/collections.yml.
 
-What a target does beside the modules under test (``ip netns add``) is ``raw`` where it can be: each
+What a target does in addition to the modules under test (``ip netns add``) is ``raw`` where it can
+be: each
 takes 0.25 s of CPU time less than ``command``, which starts a Python.
 """
 
@@ -65,12 +66,12 @@ def _outputs(lab_packages_required, request):
     """Return ``{target: what it printed}`` of a half, the targets that failed, and all that was
     printed.
     """
-    asked = [
+    names_asked = [
         item.callspec.params.get("target")
         for item in request.session.items
         if item.path == request.path
     ]
-    wanted = [target for target in HALVES[request.param] if target in asked]
+    targets = [target for target in HALVES[request.param] if target in names_asked]
     cpus = sorted(
         os.sched_getaffinity(0)
     )  # an isolated run stays on one CPU, and two share none where there are two
@@ -86,7 +87,7 @@ def _outputs(lab_packages_required, request):
             "--allow-root",
             "--allow-destructive",
             "--continue-on-error",
-            *wanted,
+            *targets,
         ],
         rc=None,
         timeout=3600,

@@ -41,8 +41,10 @@ class Guests:
         self.variables = variables(name, self.inventory)
 
     def argv(self, playbook, **options):
-        given = {f"offload_lab_{key}": value for key, value in {**self.options, **options}.items()}
-        return ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(given)]
+        variables = {
+            f"offload_lab_{key}": value for key, value in {**self.options, **options}.items()
+        }
+        return ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(variables)]
 
     def play(self, playbook, rc=0, **options):
         return run(self.argv(playbook, **options), rc=rc, timeout=PATIENCE, **self.variables)
@@ -122,14 +124,14 @@ class Tenants(Guests):
 
 def left_behind(name):
     """Return what a lab of this name has on this machine: its folder, its namespace, its processes."""
-    found = [
+    names_found = [
         str(path) for path in (folder_of(name), Path(f"/run/netns/{name}-fabric")) if path.exists()
     ]
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            words = entry.read_text(errors="replace").split("\0")
+            arguments = entry.read_text(errors="replace").split("\0")
         except OSError:
             continue
-        if "qemu" in words[0] and any(word.startswith(f"{name}-") for word in words):
-            found.append(f"{words[0]} {entry.parent.name}")
-    return found
+        if "qemu" in arguments[0] and any(word.startswith(f"{name}-") for word in arguments):
+            names_found.append(f"{arguments[0]} {entry.parent.name}")
+    return names_found

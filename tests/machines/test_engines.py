@@ -35,14 +35,14 @@ duration: 1
 
 @pytest.fixture(scope="module")
 def guests(root_required):
-    made = Guests("systest-engines")
+    new_guests = Guests("systest-engines")
     try:
-        made.play("machines")
-        made.play("lab")
-        yield made
+        new_guests.play("machines")
+        new_guests.play("lab")
+        yield new_guests
     finally:
-        made.play("machines_absent")
-    assert left_behind(made.name) == []
+        new_guests.play("machines_absent")
+    assert left_behind(new_guests.name) == []
 
 
 def features(guests):
@@ -57,17 +57,17 @@ def test_servers_of_each_engine_have_no_privileges(guests, tmp_path, name):
     file.write_text(CAMPAIGN.format(name=name, design=design, workload=WORKLOADS[name]))
     log = tmp_path / "measure.log"
     process = guests.begin("measure", log, campaign_file=str(file), results_dir=str(tmp_path))
-    seen = {node: [] for node in NODES}
+    seen_on = {node: [] for node in NODES}
     while process.poll() is None:
         time.sleep(PAUSE_S)
         for node in NODES:
             text = guests.inside(node, f"python3 -I -c {shlex.quote(PROCESSES)}")
-            seen[node] += filter(is_server, json.loads(text))
+            seen_on[node] += filter(is_server, json.loads(text))
     assert process.returncode == 0, log.read_text()[-6000:]
     lines = (tmp_path / f"{name}/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in lines]
     assert trials and not [trial["error"] for trial in trials if trial["error"]]
     assert features(guests) == before
-    for servers in seen.values():
+    for servers in seen_on.values():
         print(name, sorted({(server["name"], server["unit"]) for server in servers}))
         check_servers(servers)

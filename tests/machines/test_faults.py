@@ -60,7 +60,7 @@ class World:
         assert self.process.poll() is None, (self.folder / "measure.log").read_text()[-3000:]
 
     def wait(self, count):
-        """Wait until so many trials have been recorded, or the campaign has ended."""
+        """Wait until ``count`` trials have been recorded, or the campaign has ended."""
         assert wait_until(
             lambda: len(self.trials()) >= count or self.process.poll() is not None,
             patience=PATIENCE,
@@ -112,8 +112,8 @@ def test_it_goes_on_after_each_fault(world):
 
     world.begin(0)
     os.kill(world.guests.pid("node2"), signal.SIGKILL)  # a cut of the power
-    status, said = world.ends()
-    assert status == 4 and "unreachable=1" in said, said[-3000:]
+    status, output = world.ends()
+    assert status == 4 and "unreachable=1" in output, output[-3000:]
     world.guests.play("machines")
     world.guests.play("lab")
     assert world.features()[1] == before[1]
@@ -139,14 +139,14 @@ def test_a_reboot_in_a_campaign(world, tmp_path):
     files = world.files()
     world.begin()
     world.guests.inside("node2", "systemctl reboot", rc=None)
-    status, said = world.ends()
-    assert status in (0, 2, 4), said[-3000:]
+    status, output = world.ends()
+    assert status in (0, 2, 4), output[-3000:]
     kept = world.trials()
     world.guests.play("machines")  # waits until it is there again
-    left = world.guests.inside(
+    remaining = world.guests.inside(
         "node2", "ip netns; ip -br link; ps ax; ls /run/offload-lab", rc=None
     )
-    assert not re.search(r"tenant1|offload-lab-|dead_man|netserver", left), left
+    assert not re.search(r"tenant1|offload-lab-|dead_man|netserver", remaining), remaining
     assert world.features()[1] == before[1]
     disk = world.guests.inside(
         "node2", "find /var/lib/offload-lab -type f -printf '%P\\n' 2>/dev/null", rc=None

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tenants that are virtual machines: a campaign between them, with a node that is restored beside
-its guest.
+"""Tenants that are virtual machines: a campaign between them, with a node that is restored together
+with its guest.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ CAMPAIGN = {
 
 @pytest.fixture(scope="module")
 def tenants(root_required):
-    made = Tenants("systest-tenants", machine_accel="tcg")
+    new_tenants = Tenants("systest-tenants", machine_accel="tcg")
     try:
         for playbook in ("nodes", "machines", "lab"):
-            made.play(playbook)
-        yield made
+            new_tenants.play(playbook)
+        yield new_tenants
     finally:
-        made.play("machines_absent")
-        made.play("nodes_absent")
-        assert left_behind(f"{made.name}-guests") == left_behind(made.name) == []
+        new_tenants.play("machines_absent")
+        new_tenants.play("nodes_absent")
+        assert left_behind(f"{new_tenants.name}-guests") == left_behind(new_tenants.name) == []
 
 
 def features(tenants):
@@ -70,11 +70,12 @@ def test_a_campaign_sets_both_hosts_of_an_end_and_leaves_them_as_they_were(tenan
         trial["error"] for trial in trials
     )
     for trial in trials:
-        told = trial["evidence"]
+        evidence_of = trial["evidence"]
         cpu = trial["cpu"]
-        assert {"tenant0", "node1:underlay0"} <= set(told["settings"]["client"])
+        assert {"tenant0", "node1:underlay0"} <= set(evidence_of["settings"]["client"])
         assert (
-            set(cpu["ends"]) == {"client", "server"} and told["nodes"]["server"]["node"] == "node2"
+            set(cpu["ends"]) == {"client", "server"}
+            and evidence_of["nodes"]["server"]["node"] == "node2"
         )
     assert any(trial["profile"] == "all_on" for trial in trials)
 

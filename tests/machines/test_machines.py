@@ -28,9 +28,9 @@ pytestmark = pytest.mark.guests
 
 @pytest.fixture
 def guests(root_required):
-    made = Guests("systest-guests")
-    yield made
-    made.play("machines_absent")
+    new_guests = Guests("systest-guests")
+    yield new_guests
+    new_guests.play("machines_absent")
 
 
 def test_they_come_up_and_go(guests):

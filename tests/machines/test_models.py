@@ -5,8 +5,7 @@
 driver's words.
 
 What is applied is also seen in the work of the CPUs that receive: UDP packets of many flows come
-in, and /proc/softirqs says on which CPUs. The table that this prints is that of
-docs/virtual-machines.md.
+in, and /proc/softirqs says on which CPUs. It prints the table of docs/virtual-machines.md.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ COUNTS = """awk '$1 == "NET_RX:" { print "[" $2 ", " $3 "]" }' /proc/softirqs"""
 
 @pytest.fixture
 def guests(root_required):
-    made = Guests(
+    new_guests = Guests(
         "systest-models",
         machine_cpus=2,
         machine_nics=[
@@ -61,24 +60,24 @@ def guests(root_required):
             for number, nic in enumerate(NICS)
         ],
     )
-    made.play("machines")
-    yield made
-    made.play("machines_absent")
-    assert left_behind(made.name) == []
+    new_guests.play("machines")
+    yield new_guests
+    new_guests.play("machines_absent")
+    assert left_behind(new_guests.name) == []
 
 
-def outcome(guests, device, kind, asked):
+def outcome(guests, device, kind, settings):
     """Return what a device makes of a setting, in words; the driver's own where it refuses."""
-    told = guests.ask(
-        "offload.lab.ethtool", "node1", devices=[device], fixed="report", **{kind: asked}
+    answer = guests.ask(
+        "offload.lab.ethtool", "node1", devices=[device], fixed="report", **{kind: settings}
     )
-    told = told["devices"][device]
-    [name] = asked
-    if told.get("fixed", {}).get(kind):
-        return f"unsupported: {told['fixed'][kind][name].get('reason', '[fixed]')}"
-    if told.get("failed_steps"):
-        return f"refused: {told['failed_steps'][0]['reason']}"
-    kept = told.get("not_honoured", {}).get(kind, {}).get(name)
+    answer = answer["devices"][device]
+    [name] = settings
+    if answer.get("fixed", {}).get(kind):
+        return f"unsupported: {answer['fixed'][kind][name].get('reason', '[fixed]')}"
+    if answer.get("failed_steps"):
+        return f"refused: {answer['failed_steps'][0]['reason']}"
+    kept = answer.get("not_honoured", {}).get(kind, {}).get(name)
     return f"not honoured: stays {kept['active'] or 'none'}" if kept else "applied"
 
 
@@ -98,16 +97,18 @@ def test_each_model(guests):
             "node1", f"ethtool -i {nic['name']} | sed -n 's/^driver: //p'"
         ).strip()
         row = []
-        for kind, asked in ASKED:
-            words = outcome(guests, nic["name"], kind, asked)
-            assert words.startswith(("applied", "unsupported: ", "refused: ", "not honoured: ")), (
-                words
-            )
-            if words == "applied" and kind != "features":
+        for kind, settings in ASKED:
+            outcome_words = outcome(guests, nic["name"], kind, settings)
+            assert outcome_words.startswith(
+                ("applied", "unsupported: ", "refused: ", "not honoured: ")
+            ), outcome_words
+            if outcome_words == "applied" and kind != "features":
                 work = shares(guests, number)
-                words += ", {} % / {} % of NET_RX".format(*work)
-                assert (kind, asked) != ("channels", {"combined": 1}) or max(work) >= 80, words
-            row.append(words)
+                outcome_words += ", {} % / {} % of NET_RX".format(*work)
+                assert (kind, settings) != ("channels", {"combined": 1}) or max(work) >= 80, (
+                    outcome_words
+                )
+            row.append(outcome_words)
         print(
             "|",
             " | ".join([nic["model"], driver, str(nic.get("properties", "")), *row]),

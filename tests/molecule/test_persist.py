@@ -95,12 +95,12 @@ class Host:
         )
         return {name: rows[name].split()[0] == "on" for name in names}
 
-    def becomes(self, wanted, seconds=60, device=DEVICE):
+    def becomes(self, expected, seconds=60, device=DEVICE):
         """Wait until the features are as wanted; return what they are."""
         deadline = time.monotonic() + seconds
-        while self.features(device, wanted) != wanted and time.monotonic() < deadline:
+        while self.features(device, expected) != expected and time.monotonic() < deadline:
             time.sleep(0.5)
-        return self.features(device, wanted)
+        return self.features(device, expected)
 
     def make_tunnel(self):
         """Make the tunnel as an agent does at each of its starts."""
@@ -117,9 +117,9 @@ def host(podman_required):
     run(["sh", "molecule/containers/image.sh", IMAGE])
     stock = run(["podman", "run", "--rm", IMAGE, "echo", "it starts"], rc=None)
     conf = str(CHECKOUT / "molecule/containers/containers.conf")
-    made = Host({} if "it starts" in stock else {"CONTAINERS_CONF": conf})
-    made.podman("rm", "--force", "--ignore", NAME)
-    made.podman(
+    new_host = Host({} if "it starts" in stock else {"CONTAINERS_CONF": conf})
+    new_host.podman("rm", "--force", "--ignore", NAME)
+    new_host.podman(
         "run",
         "--detach",
         "--name",
@@ -133,13 +133,13 @@ def host(podman_required):
         "/sbin/init",
     )
     try:
-        made.ready()
-        made.write("/etc/systemd/network/10-tuned0.netdev", NETDEV)
-        made.inside("systemctl", "enable", "systemd-networkd")
-        made.restart()
-        yield made
+        new_host.ready()
+        new_host.write("/etc/systemd/network/10-tuned0.netdev", NETDEV)
+        new_host.inside("systemctl", "enable", "systemd-networkd")
+        new_host.restart()
+        yield new_host
     finally:
-        made.podman("rm", "--force", NAME)
+        new_host.podman("rm", "--force", NAME)
 
 
 @pytest.fixture
@@ -155,9 +155,9 @@ def untouched(host):
 
 def apply(host, method):
     """Write the settings by a method, twice; return the first result."""
-    asked = {"devices": [{"name": DEVICE, "features": SETTINGS}], "method": method}
-    done = host.ask(**asked)
-    assert done["changed"] and not host.ask(**asked)["changed"]
+    options = {"devices": [{"name": DEVICE, "features": SETTINGS}], "method": method}
+    done = host.ask(**options)
+    assert done["changed"] and not host.ask(**options)["changed"]
     return done
 
 
@@ -197,8 +197,8 @@ def test_a_tunnel_that_is_made_again_has_its_settings_again(host, untouched):
     host.make_tunnel()
     before = host.features(TUNNEL, TUNNELS)
     assert before != TUNNELS
-    asked = {"devices": [{"name": TUNNEL, "features": TUNNELS}], "method": "systemd_link"}
-    assert len(host.ask(**asked)["files"]) == 2
+    options = {"devices": [{"name": TUNNEL, "features": TUNNELS}], "method": "systemd_link"}
+    assert len(host.ask(**options)["files"]) == 2
     for _time in range(10):
         host.make_tunnel_again()
         assert host.becomes(TUNNELS, seconds=20, device=TUNNEL) == TUNNELS
@@ -208,7 +208,7 @@ def test_a_tunnel_that_is_made_again_has_its_settings_again(host, untouched):
     assert host.becomes(TUNNELS, seconds=20, device=TUNNEL) == TUNNELS
     assert host.ask(state="absent")["changed"]
     host.make_tunnel_again()
-    time.sleep(3)  # a unit that is there would have run
+    time.sleep(3)  # an existing unit would have run
     assert host.features(TUNNEL, TUNNELS) == before
     host.inside("ip", "link", "del", TUNNEL)
 

@@ -20,17 +20,17 @@ compile_source = zipimport._compile_source
 
 def kept(path, source):
     """Return the code of this source text; a traceback may name the zip file of an earlier module."""
-    place = os.path.join(KEPT, source_hash(source).hex())
+    kept_path = os.path.join(KEPT, source_hash(source).hex())
     try:
-        with open(place, "rb") as stream:
+        with open(kept_path, "rb") as stream:
             return loads(stream.read())
     except (OSError, EOFError, ValueError, TypeError):
         code = compile_source(path, source)
         os.makedirs(KEPT, exist_ok=True)
-        unfinished = f"{place}.{os.getpid()}"
+        unfinished = f"{kept_path}.{os.getpid()}"
         with open(unfinished, "wb") as stream:
             stream.write(dumps(code))
-        os.replace(unfinished, place)
+        os.replace(unfinished, kept_path)
         return code
 
 

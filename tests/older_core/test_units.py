@@ -47,7 +47,7 @@ def _older_core():
 
 @pytest.mark.nightly
 def test_controller_code(older_core):
-    """All unit tests; each day all of it is imported."""
+    """All unit tests; each day the whole collection is imported."""
     argv = [
         older_core,
         "-m",
@@ -69,8 +69,8 @@ def import_all(python, files, *paths):
         for path in files
     ]
     program = f"import importlib\nfor name in {names!r}: importlib.import_module(name)"
-    found = os.pathsep.join(map(str, [CHECKOUT / ".build/live", *paths]))
-    run([python, "-c", program], PYTHONPATH=found)
+    paths_found = os.pathsep.join(map(str, [CHECKOUT / ".build/live", *paths]))
+    run([python, "-c", program], PYTHONPATH=paths_found)
 
 
 def test_controller_code_can_be_imported(older_core):

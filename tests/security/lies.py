@@ -63,12 +63,12 @@ def texts_of(value):
 def wrong_yaml(text, top):
     """Return what is wrong with variables that a user loads with -e @file."""
     loaded = yaml.load(text, Loader)  # noqa: S506 # of SafeLoader
-    found = [] if set(loaded) == {top} else [f"variables {sorted(loaded)}"]
+    errors = [] if set(loaded) == {top} else [f"variables {sorted(loaded)}"]
     for one in texts_of(loaded):
         if not isinstance(one, Unsafe) and (TEMPLATE.search(one) or one.startswith("#")):
-            found.append(f"a template {one[:60]!r}")
+            errors.append(f"a template {one[:60]!r}")
     comments = [line for line in text.splitlines() if line.startswith("#")]
-    return found + [f"a comment {line!r}" for line in comments if re.search(r"[{<|`\x1b]", line)]
+    return errors + [f"a comment {line!r}" for line in comments if re.search(r"[{<|`\x1b]", line)]
 
 
 def wrong_csv(text):
@@ -104,12 +104,12 @@ def wrong_markdown(text):
 
 def wrong_files(folder):
     """Return what is wrong with the files of a report, by their names."""
-    found = {}
+    errors_by_file = {}
 
     def see(name, *problems):
         problems = [problem for part in problems for problem in part]
         if problems:
-            found[name] = problems[:5]
+            errors_by_file[name] = problems[:5]
 
     def read(name):
         return (folder / name).read_text(encoding="utf-8")
@@ -125,4 +125,4 @@ def wrong_files(folder):
     see("junit.xml", wrong_text(read("junit.xml")))
     ElementTree.fromstring(read("junit.xml"))  # noqa: S314 # our own file
     see("analysis.json", [text for text in TEMPLATE.findall(read("analysis.json"))])
-    return found
+    return errors_by_file

@@ -123,8 +123,8 @@ class Stranger:
             ) as sock, self.connect() as connection:
                 sock.bind((connection.getsockname()[0], 0))
                 sock.connect(self.there)
-                asked = {**line, "port": sock.getsockname()[1]}
-                connection.sendall(json.dumps(asked).encode() + b"\n!")
+                request_line = {**line, "port": sock.getsockname()[1]}
+                connection.sendall(json.dumps(request_line).encode() + b"\n!")
                 with contextlib.suppress(OSError):
                     self.listen(connection, 0.5)
                 self.listen(sock, 0.5)
@@ -163,8 +163,8 @@ class Stranger:
 
     def unread(self) -> None:
         """Begin short flows of a large answer, and read none."""
-        asked = json.dumps({**CRR, "response_size": 1 << 24}).encode() + b"\n"
-        connections = self.kept(asked, 1)
+        request_line = json.dumps({**CRR, "response_size": 1 << 24}).encode() + b"\n"
+        connections = self.kept(request_line, 1)
         time.sleep(0.2)
         connections += self.kept(b"\0", MOST // 4)
         while self.goes_on() and connections:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 def systemd_words(value):
     """Return the words of a value: quotes, escapes, then specifiers and variables."""
-    words = []
+    words_found = []
     position = 0
     while position < len(value):
         if value[position] == " ":
@@ -24,5 +24,5 @@ def systemd_words(value):
         position += bool(quote)
         assert "%" not in word.replace("%%", ""), f"a specifier in {value}"
         assert "$" not in word.replace("$$", ""), f"a variable in {value}"
-        words.append(word.replace("%%", "%").replace("$$", "$"))
-    return words
+        words_found.append(word.replace("%%", "%").replace("$$", "$"))
+    return words_found

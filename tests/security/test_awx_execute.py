@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the permission "execute" of AWX is worth: a launch gives variables that run commands.
 
-The templates are those of playbook awx_setup, in a small AWX that accepts and ignores what a launch
+Playbook awx_setup makes the templates, in a small AWX that accepts and ignores what a launch
 gives as AWX 24.6.1 does. One job is run, and a program that must not run leaves a file.
 """
 
@@ -76,14 +76,14 @@ def attack(folder):
 
 def take(api, call, number):
     """Put what awx_setup gave to a module of awx.awx into the small AWX."""
-    kind, given = call
-    data = {key: value for key, value in given.items() if value is not None}
+    kind, variables = call
+    data = {key: value for key, value in variables.items() if value is not None}
     data.update(project=number, organization=number, inventory=number, execution_environment=number)
     data["extra_vars"] = json.dumps(data.get("extra_vars") or {})
-    made = api.store.create(BY_NAME[kind], data)
+    entry = api.store.create(BY_NAME[kind], data)
     if data.get("survey_spec"):
-        api.launcher.surveys[kind, made["id"]] = data["survey_spec"]
-    return made
+        api.launcher.surveys[kind, entry["id"]] = data["survey_spec"]
+    return entry
 
 
 @pytest.fixture(name="awx", scope="module")
@@ -115,22 +115,22 @@ def template(awx, name):
     return entry
 
 
-def launch(awx, name, monkeypatch, **given):
+def launch(awx, name, monkeypatch, **variables):
     """Launch a template, without its job being run; return (its job, what was ignored)."""
     monkeypatch.setattr(awx.runs, "begin", lambda job: None)
-    job = awx.launcher.launch(template(awx, name), given)
+    job = awx.launcher.launch(template(awx, name), variables)
     job["status"] = "canceled"  # the next job of the template would wait for it
     return job, awx.launcher.ignored[job["id"]]
 
 
 @pytest.mark.parametrize("name", ["", *TEMPLATES])
 def test_a_launch_gives_no_variable_and_no_other_prompt(awx, name, monkeypatch):
-    """The workflow, of which the name is empty, and each job template."""
-    given = attack(awx.folder)
+    """The workflow, whose name is empty, and each job template."""
+    extra_vars = attack(awx.folder)
     own = json.loads(template(awx, name)["extra_vars"])
-    job, ignored = launch(awx, name, monkeypatch, extra_vars=given, **PROMPTS)
+    job, ignored = launch(awx, name, monkeypatch, extra_vars=extra_vars, **PROMPTS)
     assert json.loads(job["extra_vars"]) == own
-    assert set(given) <= set(ignored)
+    assert set(extra_vars) <= set(ignored)
     if name:
         entry = template(awx, name)
         assert {key: job[key] for key in PROMPTS} == {key: entry[key] for key in PROMPTS}
@@ -149,18 +149,18 @@ def test_the_answer_of_a_survey_is_a_text_of_one_line_or_one_of_its_choices(awx,
     questions = awx.launcher.questions(template(awx, name))
     for question in questions:
         for answer in ({"a": "b"}, ["sh", "-c", "id"], 7.5, "x" * 2000):
-            given = {question["variable"]: answer}
+            answers = {question["variable"]: answer}
             if question["type"] == "float" and answer == 7.5:
                 continue
             with pytest.raises(RefusedError):
-                launch(awx, name, monkeypatch, extra_vars=given)
+                launch(awx, name, monkeypatch, extra_vars=answers)
 
 
 def test_an_answer_is_never_evaluated(awx, monkeypatch):
     """AWX writes it as ``!unsafe``; only what the template says itself is a template."""
     for name in ("measure", "apply", "compare"):
         entry = template(awx, name)
-        own = json.loads(entry["extra_vars"])
+        extra_vars = json.loads(entry["extra_vars"])
         texts = [
             question["variable"]
             for question in awx.launcher.questions(entry)
@@ -168,14 +168,14 @@ def test_an_answer_is_never_evaluated(awx, monkeypatch):
         ]
         job, _ignored = launch(awx, name, monkeypatch, extra_vars=dict.fromkeys(texts, JINJA))
         path = awx.folder / "extra.yml"
-        path.write_text(variables_file(json.loads(job["extra_vars"]), own))
-        printed = evaluated(awx.folder, path, sorted(own))
+        path.write_text(variables_file(json.loads(job["extra_vars"]), extra_vars))
+        printed = evaluated(awx.folder, path, sorted(extra_vars))
         assert texts and "lookup(" in printed, name
         assert not (awx.folder / "ran").exists(), name
 
 
 def evaluated(folder, variables, names):
-    """Return what Ansible makes of variables, each of which is used twice."""
+    """Return what Ansible makes of variables; each is used twice."""
     kept = {name: f"{{{{ {name} }}}}" for name in names}
     play = [
         {
@@ -197,7 +197,7 @@ def evaluated(folder, variables, names):
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "a/b", "..", ".", "-x", "a\n", "", "a b"])
 def test_the_name_of_a_campaign_is_no_path(name):
-    """A survey gives it, and the results folder is named by it before the campaign is checked."""
+    """A survey asks for it. It names the results folder before the campaign is checked."""
     options = {
         "campaign": {"name": "demo" if name else ""},
         "campaign_file": None,

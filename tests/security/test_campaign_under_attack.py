@@ -57,9 +57,9 @@ class Attackers:
         while not self.over.is_set():
             for port in SERVERS.values():
                 for address in ADDRESSES:
-                    words = [stranger.__file__, name, address, str(port), str(SECONDS)]
+                    argv = [stranger.__file__, name, address, str(port), str(SECONDS)]
                     done = subprocess.run(
-                        [*self.enter, *words], capture_output=True, text=True, check=False
+                        [*self.enter, *argv], capture_output=True, text=True, check=False
                     )
                     if done.returncode == 0:
                         self.attacked.append((port, int(done.stdout)))
@@ -98,5 +98,7 @@ def test_a_campaign_is_measured_as_without_a_stranger(lab, tmp_path, name):
     assert errors and not any(errors), errors
     assert list(differences(before, lab.state())) == []
     if name == "payload":
-        found = json.loads((tmp_path / name / "analysis.json").read_text())["payload"]["paths"]
-        assert [row["verdict"] for row in found] == ["clean"]
+        path_results = json.loads((tmp_path / name / "analysis.json").read_text())["payload"][
+            "paths"
+        ]
+        assert [row["verdict"] for row in path_results] == ["clean"]

@@ -31,8 +31,8 @@ MODULES = {
 
 @pytest.fixture
 def node(root_required):
-    with PrivateNode() as made:
-        yield made
+    with PrivateNode() as private_node:
+        yield private_node
 
 
 def as_before(node):
@@ -60,9 +60,9 @@ def test_a_switch_that_has_fired_is_not_followed_by_a_change(node, name, stop):
     """The controller lives. Its module is stopped between the sign of life and the end of its change,
     and goes on after the switch has restored the node.
     """
-    program, words, arguments = MODULES[name]
+    program, message, arguments = MODULES[name]
     node.arm()
-    node.install("ethtool" if (name, stop) == ("steering", "before") else program, words, stop)
+    node.install("ethtool" if (name, stop) == ("steering", "before") else program, message, stop)
     module = node.start(name, sign_of_life=True, snapshot=SNAPSHOT, **arguments)
     assert until(node.stopped), node.answer(module)
     assert as_before(node) == (stop != "after")
@@ -157,7 +157,8 @@ def test_a_switch_that_does_not_come_back_is_missed_by_the_next_change(node):
 
 
 def test_the_oom_killer_takes_others_first(node):
-    """A container may not be allowed to ask for it: then the score is that of any process."""
+    """A container may not be allowed to ask for it: then the score is the same as for any
+    process."""
     lowered = node.run(
         "sh", "-c", "echo -900 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj"
     )
@@ -196,15 +197,15 @@ ODD = {
 def test_a_snapshot_of_an_odd_shape_restores_what_can_be_understood(node, odd):
     node.arm()
     assert node.answer(node.change())["changed"] and not node.tso()
-    whole = json.loads(node.path(SNAPSHOT).read_text())
-    kept = json.loads(json.dumps(whole))
+    snapshot_kept = json.loads(node.path(SNAPSHOT).read_text())
+    kept = json.loads(json.dumps(snapshot_kept))
     ODD[odd](kept)
     node.path(SNAPSHOT).write_text(json.dumps(kept))
     node.harm()
     assert until(node.tso), node.path(FIRED).read_text()
     assert until(lambda: "not_restored" in node.path(FIRED).read_text())
     assert node.path(f"/proc/{node.state()['pid']}").exists()  # it tries again
-    node.path(SNAPSHOT).write_text(json.dumps(whole))
+    node.path(SNAPSHOT).write_text(json.dumps(snapshot_kept))
     assert node.module("restore", path=SNAPSHOT, disarm=True)["exists"]
     assert as_before(node) and node.files() == []
 

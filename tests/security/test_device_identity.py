@@ -42,8 +42,8 @@ OPTIONS = {
 }
 
 
-def ip(*words):
-    return run(["ip", "-netns", NETNS, *words])
+def ip(*arguments):
+    return run(["ip", "-netns", NETNS, *arguments])
 
 
 def make(name, mac):
@@ -217,7 +217,7 @@ def test_hardware_that_is_gone_keeps_its_part_until_it_is_back(path, hardware):
     assert not restore.restore(path)["changed"]
     assert is_changed("d1")
     hardware[MACS["d0"]] = "0000:01:00.0"
-    make("back", MACS["d0"])  # its driver is bound again, and gives it another name
+    make("back", MACS["d0"])  # its driver is bound again, and names it differently
     change("back")
     assert restore.restore(path)["renamed"] == {f"{NETNS}/d0": f"{NETNS}/back"}
     assert is_restored("back")

@@ -94,8 +94,8 @@ def made_by(argv, folder, **variables):
     """Run a command without ethtool, and return the files that it made."""
     stand_in = folder / "bin"
     work = folder / "work"
-    for made in (stand_in, work):
-        made.mkdir(exist_ok=True)
+    for maker in (stand_in, work):
+        maker.mkdir(exist_ok=True)
     (stand_in / "ethtool").write_text("#!/bin/sh\n")
     (stand_in / "ethtool").chmod(0o755)
     path = f"{stand_in}:{os.environ['PATH']}"
@@ -112,13 +112,13 @@ def made_by_script(text, folder, name):
 
 def made_by_unit(text, folder):
     """Run the programs of a unit as systemd does."""
-    made = []
+    outputs = []
     for line in text.splitlines():
         if line.startswith("ExecStart="):
-            made += made_by(systemd_words(line[len("ExecStart=") :]), folder)
+            outputs += made_by(systemd_words(line[len("ExecStart=") :]), folder)
         else:
             assert line == "" or line.startswith(("#", "[")) or "=" in line, line
-    return made
+    return outputs
 
 
 @pytest.mark.parametrize("name", ["a;>c;x", "$(>c)", "`>c`", "x]||>c;["])
@@ -139,13 +139,13 @@ def test_no_script_runs_what_a_value_says(where, value, tmp_path):
         "irq_affinity": {"irq_affinity": {"irq-1": value}},
         "coalesce": {"coalesce": {"rx-usecs": value}},
     }[where]
-    for seen in ("ifupdown", "systemd_link"):
+    for way in ("ifupdown", "systemd_link"):
         try:
-            files = plan.wanted_of("lo", settings, plan.Seen(seen)).files
+            files = plan.wanted_of("lo", settings, plan.Seen(way)).files
         except InputError:
             continue
         for text in files.values():
-            if seen == "ifupdown":
+            if way == "ifupdown":
                 assert made_by_script(text, tmp_path, "lo") == []
             else:
                 assert made_by_unit(text, tmp_path) == []
@@ -154,9 +154,9 @@ def test_no_script_runs_what_a_value_says(where, value, tmp_path):
 @pytest.mark.parametrize("name", KERNEL_TAKES, ids=repr)
 def test_no_file_of_the_host_has_a_hostile_name(name):
     link = plan.Seen("systemd_link", "OriginalName=eth0", "/usr/lib/x.link", "[Link]\n")
-    for seen in (link, plan.Seen("ifupdown")):
+    for way in (link, plan.Seen("ifupdown")):
         with pytest.raises(InputError):
-            plan.wanted_of(name, {"features": {"tx-tcp-segmentation": True}, **SETTINGS}, seen)
+            plan.wanted_of(name, {"features": {"tx-tcp-segmentation": True}, **SETTINGS}, way)
 
 
 def test_what_udev_and_ethtool_report_stays_on_its_line(monkeypatch):
@@ -229,9 +229,9 @@ def _strange_device(root_required):
 
 def module(netns_name, name, arguments, rc=0):
     """Run a module of ours in a namespace, and return what Ansible prints."""
-    words = ["ansible", "localhost", "-c", "local", "-m", f"offload.lab.{name}"]
+    argv = ["ansible", "localhost", "-c", "local", "-m", f"offload.lab.{name}"]
     return run(
-        ["ip", "netns", "exec", netns_name, *words, "-a", json.dumps(arguments)],
+        ["ip", "netns", "exec", netns_name, *argv, "-a", json.dumps(arguments)],
         rc,
         timeout=120,
         ANSIBLE_CALLBACK_RESULT_FORMAT="json",
@@ -247,12 +247,12 @@ def test_discover_lives_with_a_device_of_the_kernel(strange_device):
 
 
 def test_persist_refuses_a_device_of_the_kernel(strange_device, tmp_path):
-    asked = {
+    options = {
         "devices": [{"name": "a;id;x", "features": {"tx-gso-list": False}}],
         "method": "ifupdown",
         "path": str(tmp_path / "persisted.json"),
     }
-    assert "not a usable name for a device" in module(strange_device, "persist", asked, rc=2)
+    assert "not a usable name for a device" in module(strange_device, "persist", options, rc=2)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -53,13 +53,13 @@ def lied(value, lie):
     return value
 
 
-def places(value, place=()):
+def places(value, keys_above=()):
     """Return the places of all texts of a document, and of the names that it has for things; of
     places that differ in such a name or a number alone, the first.
     """
-    found = {}
+    places_of = {}
     if isinstance(value, str):
-        return {(): place}
+        return {(): keys_above}
     items = (
         value.items()
         if isinstance(value, dict)
@@ -69,11 +69,11 @@ def places(value, place=()):
     )
     for key, item in items:
         kind = "*" if isinstance(key, int) or key not in KNOWN else key
-        for pattern, where in places(item, (*place, key)).items():
-            found.setdefault((kind, *pattern), where)
+        for pattern, where in places(item, (*keys_above, key)).items():
+            places_of.setdefault((kind, *pattern), where)
         if kind == "*" and isinstance(key, str):
-            found.setdefault((kind, "name"), (*place, key, ...))
-    return found
+            places_of.setdefault((kind, "name"), (*keys_above, key, ...))
+    return places_of
 
 
 # Keys that are words of a format, not names of devices, nodes, profiles and features.
@@ -93,16 +93,16 @@ KNOWN = {
 }
 
 
-def with_lie(document, place, lie):
+def with_lie(document, keys, lie):
     """Return a document with a lie at one place: a text, or, where the place ends with ``...``, a
     name.
     """
     document = copy.deepcopy(document)
     item = document
-    *above, last = place if place[-1] is not ... else place[:-1]
+    *above, last = keys if keys[-1] is not ... else keys[:-1]
     for key in above:
         item = item[key]
-    if place[-1] is ...:
+    if keys[-1] is ...:
         item[lie] = item.pop(last)
     else:
         item[last] = lie
@@ -148,9 +148,9 @@ def test_a_report_of_a_node_that_lies_in_all_it_says(folder, lie):
         )
     manifest = {**MANIFEST, "nodes": named(lied(MANIFEST["nodes"], lie), lie)}
     put(folder, manifest=manifest, trials=trials)
-    made = make_report(str(folder))
+    new_report = make_report(str(folder))
     assert lies.wrong_files(folder) == {}
-    assert lies.wrong_text(made["headline"] + made["table"]) == []
+    assert lies.wrong_text(new_report["headline"] + new_report["table"]) == []
 
 
 @pytest.mark.parametrize("lie", ["template", "html", "escapes"])
@@ -188,8 +188,8 @@ def test_each_text_of_a_plan(tmp_path, lie):
     """Each is refused with its key, or is a sentence, which is clean."""
     path = tmp_path / "plan.json"
     taken = []
-    for pattern, place in PLACES["plan"].items():
-        path.write_text(json.dumps(with_lie(PLAN, place, lies.LIES[lie])))
+    for pattern, keys in PLACES["plan"].items():
+        path.write_text(json.dumps(with_lie(PLAN, keys, lies.LIES[lie])))
         try:
             plan = plan_file.read_plan(str(path))
         except InputError as error:
@@ -204,8 +204,8 @@ def test_each_text_of_a_plan(tmp_path, lie):
 def test_each_text_of_a_manifest(tmp_path, lie):
     """What becomes variables, and what becomes a table."""
     path = tmp_path / "manifest.json"
-    for pattern, place in PLACES["manifest"].items():
-        path.write_text(json.dumps(with_lie(MANIFEST, place, lies.LIES[lie])))
+    for pattern, keys in PLACES["manifest"].items():
+        path.write_text(json.dumps(with_lie(MANIFEST, keys, lies.LIES[lie])))
         try:
             manifest = read_manifest(str(tmp_path))
         except InputError as error:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A source of netperf is unpacked and built as nobody, and only where its checksum is known.
 
-The tasks are those of role netperf, less the packages; they install into a folder of the test.
+The tasks come from role netperf, without the packages; they install into a folder of the test.
 """
 
 from __future__ import annotations
@@ -38,47 +38,47 @@ def _place():
         yield folder
 
 
-def archive(place, **more):
+def archive(folder, **more):
     """Make a source whose scripts write down who runs them; return its path and checksum."""
     files = {
         "autogen.sh": WITNESS + "printf '#!/bin/sh\\n" + "id -u >>{seen}\\n' >configure\n",
         "src/Makefile": MAKEFILE,
         **more,
     }
-    path = place / "netperf.tar.gz"
+    path = folder / "netperf.tar.gz"
     with tarfile.open(path, "w:gz") as packed:
         for name, text in files.items():
-            data = text.format(seen=place / "seen").encode()
+            data = text.format(seen=folder / "seen").encode()
             entry = tarfile.TarInfo(f"netperf/{name}")
             entry.size, entry.mode = len(data), 0o755
             packed.addfile(entry, io.BytesIO(data))
     return path, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def build(place, path, checksum):
+def build(folder, path, checksum):
     """Run the tasks on this machine; return (exit status, what was printed)."""
     text = (CHECKOUT / "roles/netperf/tasks/source.yml").read_text()
-    tasks = yaml.safe_load(text.replace("/usr/local/bin", str(place / "bin")))
+    tasks = yaml.safe_load(text.replace("/usr/local/bin", str(folder / "bin")))
     tasks = [task for task in tasks if "ansible.builtin.package" not in task]
-    given = {
+    environment = {
         "ansible_python_interpreter": "/usr/bin/python3",
         "offload_lab_netperf_source": str(path),
     }
-    given["offload_lab_netperf_source_sha256"] = checksum
+    environment["offload_lab_netperf_source_sha256"] = checksum
     play = {"hosts": "localhost", "connection": "local", "gather_facts": False}
-    play.update(vars=given, tasks=tasks)
-    (place / "play.yml").write_text(yaml.safe_dump([play]))
+    play.update(vars=environment, tasks=tasks)
+    (folder / "play.yml").write_text(yaml.safe_dump([play]))
     argv = [BIN / "ansible-playbook", "-i", "localhost,", "play.yml"]
-    done = subprocess.run(argv, cwd=place, text=True, capture_output=True, check=False)
+    done = subprocess.run(argv, cwd=folder, text=True, capture_output=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def test_nothing_of_it_runs_as_root(place):
     status, printed = build(place, *archive(place))
     assert status == 0, printed
-    seen = (place / "seen").read_text().split()
-    assert seen.count("65534") == 4 and "0" not in seen
-    assert "0000000000000000" in seen  # no capabilities
+    seen_lines = (place / "seen").read_text().split()
+    assert seen_lines.count("65534") == 4 and "0" not in seen_lines
+    assert "0000000000000000" in seen_lines  # no capabilities
     for name in ("netperf", "netserver"):
         program = place / "bin" / name
         assert program.read_text() == "program\n" and program.stat().st_uid == 0

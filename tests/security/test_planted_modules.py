@@ -39,16 +39,16 @@ def attacked(part, **variables):
 
 @pytest.mark.parametrize("part", ["engines", "switch", "probe"])
 def test_no_planted_module_is_imported(part, root_required):
-    seen = attacked(part)
-    assert seen["canaries"] == []
-    assert not any(seen["answer"] or [])
+    answer = attacked(part)
+    assert answer["canaries"] == []
+    assert not any(answer["answer"] or [])
 
 
 def test_a_process_that_outlives_its_module_forgets_the_archive(root_required):
-    seen = attacked("outlived")
-    assert seen["canaries"] == []
-    assert seen["answer"]
-    assert {os.path.dirname(path) for path in seen["answer"]} == {os.path.dirname(os.__file__)}
+    answer = attacked("outlived")
+    assert answer["canaries"] == []
+    assert answer["answer"]
+    assert {os.path.dirname(path) for path in answer["answer"]} == {os.path.dirname(os.__file__)}
 
 
 # Prints the search path, and the variables of Python that it has obeyed.

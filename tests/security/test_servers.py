@@ -89,11 +89,14 @@ def limits(pid):
 
 
 def require_unprivileged(pid):
-    seen = status(pid)
-    assert seen["Uid"] == seen["Gid"] == [confined.NOBODY] * 4 and seen["Groups"] == []
-    assert seen["NoNewPrivs"] == ["1"]
+    status_lines = status(pid)
+    assert (
+        status_lines["Uid"] == status_lines["Gid"] == [confined.NOBODY] * 4
+        and status_lines["Groups"] == []
+    )
+    assert status_lines["NoNewPrivs"] == ["1"]
     for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
-        assert seen[name] == [NOTHING], name
+        assert status_lines[name] == [NOTHING], name
     bounds = limits(pid)
     assert bounds["Max core file size"] == "0"
     assert bounds["Max open files"] == bounds["Max processes"] == "4096"
@@ -243,8 +246,8 @@ def test_an_algorithm_that_the_server_may_not_set_is_refused(started, engine):
     load = {"test": "TCP_MAERTS", "engine": engine, "duration": 1}
     errors = {}
     for name in (allowed[0], "vegas"):
-        asked = workload.checked({**load, "congestion_control": name})
-        errors[name] = run.run_cell(asked, [workload.endpoint(end)], token=ACCESS.token)["error"]
+        options = workload.checked({**load, "congestion_control": name})
+        errors[name] = run.run_cell(options, [workload.endpoint(end)], token=ACCESS.token)["error"]
     assert "vegas" not in allowed and errors[allowed[0]] is None
     assert "may not use the TCP algorithm vegas" in errors["vegas"]
     assert f"tcp_allowed_congestion_control='{' '.join(allowed)} vegas'" in errors["vegas"]
@@ -297,5 +300,5 @@ def test_where_systemd_runs_a_server_is_in_a_scope(monkeypatch):
 def test_a_server_has_nothing_of_the_tasks_environment(monkeypatch):
     monkeypatch.setenv("API_PASSWORD", "secret")
     monkeypatch.setenv("OFFLOAD_LAB_NAME", "mine")
-    seen = confined.environment()
-    assert "secret" not in seen.values() and seen["OFFLOAD_LAB_NAME"] == "mine"
+    environment = confined.environment()
+    assert "secret" not in environment.values() and environment["OFFLOAD_LAB_NAME"] == "mine"

@@ -147,10 +147,10 @@ def test_a_folder_in_the_place_of_the_reports_own_is_refused(folder, target, mon
     """Whoever may write to the results folder may rename the one that the report is made in."""
     planned = synthetic.make_plan(1, blocks=2)
     synthetic.write(str(folder), planned, synthetic.make_trials(planned), None)
-    made = report.tempfile.mkdtemp
+    mkdtemp = report.tempfile.mkdtemp
 
     def swapped(**options):
-        path = made(**options)
+        path = mkdtemp(**options)
         os.rename(path, f"{path}-moved")
         os.mkdir(path, 0o755)
         os.symlink(target, f"{path}/trials.csv")

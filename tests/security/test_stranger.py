@@ -153,8 +153,8 @@ def of_probe(text):
 
 def measure(test):
     """Return the command line of a client of engine sockets."""
-    asked = json.dumps({**MEASURED, "test": test})
-    return [sys.executable, "-IS", sockets.__file__, "measure", asked]
+    request_line = json.dumps({**MEASURED, "test": test})
+    return [sys.executable, "-IS", sockets.__file__, "measure", request_line]
 
 
 def check():
@@ -193,9 +193,9 @@ def was_measured(text):
 
 
 def was_checked(text):
-    found = result.parse(text)
-    assert found["error"] is None
-    assert not any(check["wrong"] or check["short"] for check in found["checks"].values())
+    result_of = result.parse(text)
+    assert result_of["error"] is None
+    assert not any(check["wrong"] or check["short"] for check in result_of["checks"].values())
 
 
 def was_answered(text):
@@ -203,7 +203,8 @@ def was_answered(text):
 
 
 ASK = f"print(Probe({ADDRESS!r}, {PORT}, {TOKEN!r}).ask('clock')['time'])"
-# By name the command line of a server, and those of its clients with what judges their output
+# By name the command line of a server, the command lines of its clients, and what judges their
+# output
 SERVERS = {
     "sockets": (
         serve(sockets),
@@ -229,9 +230,9 @@ def use(clients):
         judge(out)
 
 
-def attacked(attack, place):
+def attacked(attack, where):
     """Start an attack from a place of WHERE."""
-    name, token = WHERE[place]
+    name, token = WHERE[where]
     argv = [sys.executable, stranger.__file__, attack, ADDRESS, str(PORT), str(SECONDS), token]
     return inside(name, *argv, stdout=subprocess.PIPE)
 
@@ -239,10 +240,10 @@ def attacked(attack, place):
 class Attack:
     """All attacks at the same time, from a place of WHERE, and what they see of the server."""
 
-    def __init__(self, server, place):
+    def __init__(self, server, where):
         self.server = server
         self.most_memory = 0
-        self.attackers = [attacked(attack, place) for attack in stranger.ATTACKS]
+        self.attackers = [attacked(attack, where) for attack in stranger.ATTACKS]
         self.watching = beside(self.watch)
 
     def watch(self):
@@ -265,10 +266,10 @@ def cases():
     token can keep others out. While a client is admitted by the door of iperf3, others on its host are
     served, too (docs/security.md): by day it meets a stranger.
     """
-    for name, place in itertools.product(SERVERS, WHERE):
-        if (name, place) != ("iperf3", "peer_with_token"):
+    for name, where in itertools.product(SERVERS, WHERE):
+        if (name, where) != ("iperf3", "peer_with_token"):
             by_day = "stranger" if name == "iperf3" else "peer"
-            yield pytest.param(name, place, marks=() if place == by_day else pytest.mark.nightly)
+            yield pytest.param(name, where, marks=() if where == by_day else pytest.mark.nightly)
 
 
 @pytest.mark.parametrize("name, place", list(cases()))

@@ -23,16 +23,16 @@ SILENCE = "/proc/sys/net/ipv4/icmp_echo_ignore_all"
 
 @pytest.fixture
 def node(root_required):
-    with PrivateNode() as made:
-        made.run("ip", "addr", "add", f"{FAR}/32", "dev", "lo")
-        made.module(
+    with PrivateNode() as private_node:
+        private_node.run("ip", "addr", "add", f"{FAR}/32", "dev", "lo")
+        private_node.module(
             "dead_man_switch",
             minutes=10,
             path=SNAPSHOT,
             harms={"answers": [{"address": FAR}], "strikes": True, "controller": False},
         )
-        made.module("snapshot", path=SNAPSHOT, devices=["ol0"])
-        yield made
+        private_node.module("snapshot", path=SNAPSHOT, devices=["ol0"])
+        yield private_node
 
 
 def answer(node, *, silent):

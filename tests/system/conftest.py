@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One lab of two nodes for the system tests of a worker, beside a bridge of somebody else; when it
+"""One lab of two nodes for the system tests of a worker, next to a bridge of somebody else; when it
 goes, that bridge and the machine must be as they were.
 """
 
@@ -21,29 +21,29 @@ from ansible_collections.offload.lab.tests.system.lab import Lab, changed, left_
 def lab(lab_packages_required):
     before = traces()
     # Two checkouts may be tested simultaneously, and workers of pytest -n have a lab each.
-    made = Lab(
+    new_lab = Lab(
         f"systest{zlib.crc32(str(CHECKOUT).encode()) % 1000}{os.environ.get('PYTEST_XDIST_WORKER', '')}"
     )
-    made.clear()
-    first = made.play("nodes")
+    new_lab.clear()
+    first = new_lab.play("nodes")
     assert changed(first)["localhost"] == 1
-    fresh = made.state()
-    made.plan = (
-        made.play(
+    fresh = new_lab.state()
+    new_lab.plan = (
+        new_lab.play(
             "site", "--check", "--diff", campaign={"name": "checked"}, results_dir="/nonexistent"
         ),
         fresh,
-        made.state(),
+        new_lab.state(),
     )
-    made.first = made.play("lab")
-    foreign_ovs.make(made)
-    theirs = foreign_ovs.set_by_hand(made, 30001)
-    yield made
-    made.play("teardown")
-    assert foreign_ovs.dump(made) == theirs
-    foreign_ovs.remove(made)
-    made.play("nodes_absent")
-    assert left_behind(before, made.name) == {}
+    new_lab.first = new_lab.play("lab")
+    foreign_ovs.make(new_lab)
+    theirs = foreign_ovs.set_by_hand(new_lab, 30001)
+    yield new_lab
+    new_lab.play("teardown")
+    assert foreign_ovs.dump(new_lab) == theirs
+    foreign_ovs.remove(new_lab)
+    new_lab.play("nodes_absent")
+    assert left_behind(before, new_lab.name) == {}
 
 
 @pytest.fixture(scope="module")

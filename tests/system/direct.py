@@ -55,9 +55,7 @@ def call(lab, host, module, arguments):
 
 
 def run_module(lab, host, name, arguments):
-    """Run a module inside a node, in the folder and with the variables that Ansible's connection
-    gives it.
-    """
+    """Run a module inside a node, in the folder and with the variables of Ansible's connection."""
     argv = enter(
         f"{lab.name}-{host}",
         ["env", "-C", "/", PYTHON, "-c", RUN_MODULE, name, json.dumps(arguments)],
@@ -76,7 +74,7 @@ def action(name, arguments, on_node, shell):
     task = SimpleNamespace(
         args=arguments, action=f"offload.lab.{name}", async_val=0, check_mode=False
     )
-    made = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), *[None] * 4)
-    made._execute_module = on_node
-    made._low_level_execute_command = shell
-    return made
+    new_action = plugin(task, SimpleNamespace(_shell=SimpleNamespace(tmpdir="")), *[None] * 4)
+    new_action._execute_module = on_node
+    new_action._low_level_execute_command = shell
+    return new_action

@@ -117,28 +117,28 @@ class Lab:
 
     @staticmethod
     def host(number):
-        """Return the name of a host in the inventory, from the number of a node or as it is."""
+        """Return the name of a host in the inventory, from the number of a node, or unchanged."""
         return f"node{number}" if isinstance(number, int) else number
 
     def members(self, number):
         """Return ``{pid: name}`` of the processes of a node."""
         inodes = os.stat(f"/run/netns/{self.name}-{self.host(number)}").st_ino
-        found = {}
+        members_of = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if os.stat(entry / "ns/net").st_ino == inodes:
-                    found[int(entry.name)] = (entry / "comm").read_text().strip()
-        return found
+                    members_of[int(entry.name)] = (entry / "comm").read_text().strip()
+        return members_of
 
     def state(self):
         """Return everything of all nodes that can be read: settings, files, processes, namespaces."""
         spaces = [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines()]
-        found = {"netns": sorted(name for name in spaces if name.startswith(self.name + "-"))}
+        state_now = {"netns": sorted(name for name in spaces if name.startswith(self.name + "-"))}
         for host in self.hosts:
-            node = found[host] = json.loads(self.inside(host, "python3", DIGEST))
+            node = state_now[host] = json.loads(self.inside(host, "python3", DIGEST))
             names = Counter(self.members(host).values())
             node["processes"] = {name: count for name, count in names.items() if name != "nsenter"}
-        return found
+        return state_now
 
 
 def differences(old, new, where=""):
@@ -207,20 +207,20 @@ def lab_processes():
 
 
 def left_behind(before, name=None):
-    """Return what is there now and was not at ``before``, an earlier :func:`traces`.
+    """Return what was added since ``before``, an earlier :func:`traces`.
 
-    Tests run beside each other. What carries the name of another lab is ignored: its own test looks
+    Tests run simultaneously. What carries the name of another lab is ignored: its own test looks
     for it. What carries no name is everybody's, and what is about to go gets its time.
     """
     deadline = time.monotonic() + SECONDS_TO_GO
     while True:
-        found = {
+        leftovers = {
             kind: sorted(trace for trace in now - before[kind] if owner(trace) in (None, name))
             for kind, now in traces().items()
         }
-        found = {kind: names for kind, names in found.items() if names}
-        if not found or time.monotonic() > deadline:
-            return found
+        leftovers = {kind: names for kind, names in leftovers.items() if names}
+        if not leftovers or time.monotonic() > deadline:
+            return leftovers
         time.sleep(0.2)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A network that is there already: in each of two nodes a pod behind a bridge and a VXLAN device,
+"""An existing network: in each of two nodes a pod behind a bridge and a VXLAN device,
 as flannel makes them.
 """
 
@@ -34,8 +34,8 @@ TIMER = "_timer"  # of a bridge and its ports, which run by themselves
 
 def unlike(old, new):
     """Return where two states differ, but for timers."""
-    places = [(place.partition(":")[0], place) for place in differences(old, new)]
-    return [text for place, text in places if not place.endswith(TIMER)]
+    places = [(difference.partition(":")[0], difference) for difference in differences(old, new)]
+    return [text for difference, text in places if not difference.endswith(TIMER)]
 
 
 def commands(me):

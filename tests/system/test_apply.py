@@ -71,8 +71,8 @@ def restored(lab):
         lab.play("restore revert")
 
 
-def is_applied(found):
-    return [node.count("generic-receive-offload: on") for node in found] == [2, 2]
+def is_applied(settings):
+    return [node.count("generic-receive-offload: on") for node in settings] == [2, 2]
 
 
 def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
@@ -80,7 +80,7 @@ def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
     foreseen = lab.play("apply", "--check", *settings)
     assert features(lab) == restored
     done = changed(lab.play("apply", *settings))
-    # What check mode cannot foresee is one task: the originals are those of what then really
+    # What check mode cannot foresee is one task: the originals of the settings that then really
     # differs.
     assert done == {node: count + 1 for node, count in changed(foreseen).items()}
     applied = features(lab)
@@ -98,36 +98,36 @@ def test_apply_measure_around_it_and_revert(lab, restored, tmp_path):
 def test_apply_is_refused_while_a_campaign_has_the_node(lab, restored, tmp_path):
     lab.ask("offload.lab.snapshot", "node1", devices=[{"name": "underlay0"}])
     try:
-        said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth"), rc=2)
+        output = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth"), rc=2)
     finally:
         lab.ask("offload.lab.restore", "node1")
-    assert "node1: a campaign is running or was interrupted" in " ".join(said.split())
+    assert "node1: a campaign is running or was interrupted" in " ".join(output.split())
     assert features(lab)[0] == restored[0]
 
 
 @pytest.mark.nightly  # the texts are tested without a lab
 def test_it_is_written_for_other_tools_and_nothing_is_set(lab, restored, tmp_path):
     settings = recommended(tmp_path / "recommended.yml", "veth")
-    asked = {
+    options = {
         "offload_lab_export": "tuned,talos",
         "offload_lab_export_folder": str(tmp_path / "exports"),
     }
-    said = lab.play("apply", *settings, "-e", json.dumps(asked))
+    output = lab.play("apply", *settings, "-e", json.dumps(options))
     assert features(lab) == restored
     for node in ("node1", "node2"):
         folder = tmp_path / "exports" / node
         assert "features=gro on" in (folder / "tuned.conf").read_text()
         documents = list(yaml.safe_load_all((folder / "talos.yaml").read_text()))
         assert documents[0]["features"] == {"rx-gro": True}
-    assert "Not in talos.yaml of node1" in said
-    assert "underlay0: rps cpus all" in said
+    assert "Not in talos.yaml of node1" in output
+    assert "underlay0: rps cpus all" in output
 
 
 def test_another_driver_is_refused(lab, restored, tmp_path):
-    said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "ixgbe"), rc=2)
-    assert "underlay0 has driver veth, the campaign measured ixgbe" in " ".join(said.split())
-    said = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth", "lo"), rc=2)
-    assert "the driver of lo cannot be read (Operation not supported)" in " ".join(said.split())
+    output = lab.play("apply", *recommended(tmp_path / "recommended.yml", "ixgbe"), rc=2)
+    assert "underlay0 has driver veth, the campaign measured ixgbe" in " ".join(output.split())
+    output = lab.play("apply", *recommended(tmp_path / "recommended.yml", "veth", "lo"), rc=2)
+    assert "the driver of lo cannot be read (Operation not supported)" in " ".join(output.split())
     assert features(lab) == restored
 
 
@@ -135,25 +135,25 @@ def test_what_nothing_can_keep_is_refused_before_anything_is_set(lab, restored, 
     """A tenant is a network namespace, which no configuration of the host covers."""
     pods = {"tenant": {"features": {"gro": True}}}
     settings = recommended(tmp_path / "recommended.yml", "veth", client=pods, server=pods)
-    said = lab.play("apply", *settings, "-e", "offload_lab_persist=auto", rc=2)
-    assert "nothing on this host can keep the settings" in " ".join(said.split())
-    assert "Keep the state before the first change" not in said and features(lab) == restored
+    output = lab.play("apply", *settings, "-e", "offload_lab_persist=auto", rc=2)
+    assert "nothing on this host can keep the settings" in " ".join(output.split())
+    assert "Keep the state before the first change" not in output and features(lab) == restored
 
 
 @pytest.mark.nightly  # molecule/persist shows that settings stay
 def test_settings_stay_without_a_lab_and_after_one(lab_packages_required, tmp_path):
-    own = Lab("systestapply")
+    other_lab = Lab("systestapply")
     settings = recommended(tmp_path / "recommended.yml", "veth")
-    own.clear()
-    own.play("nodes")
+    other_lab.clear()
+    other_lab.play("nodes")
     try:
-        before = own.state()
-        own.play("apply", *settings)
-        applied = own.state()
-        assert "generic-receive-offload: on" in own.inside(1, "ethtool", "-k", "underlay0")
-        own.play("lab teardown")
-        assert list(differences(applied, own.state())) == []
-        own.play("revert")
-        assert list(differences(before, own.state())) == []
+        before = other_lab.state()
+        other_lab.play("apply", *settings)
+        applied = other_lab.state()
+        assert "generic-receive-offload: on" in other_lab.inside(1, "ethtool", "-k", "underlay0")
+        other_lab.play("lab teardown")
+        assert list(differences(applied, other_lab.state())) == []
+        other_lab.play("revert")
+        assert list(differences(before, other_lab.state())) == []
     finally:
-        own.play("nodes_absent")
+        other_lab.play("nodes_absent")

@@ -39,6 +39,6 @@ def test_the_node_at_which_packets_arrive_corrupted_is_named(pods, tmp_path):
     pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
     records = (tmp_path / "wire/trials.jsonl").read_text().splitlines()
     damaged = [trial["damage"] for trial in map(json.loads, records)]
-    assert all(seen["server"]["counters"]["UdpInCsumErrors"] for seen in damaged), damaged
+    assert all(counts["server"]["counters"]["UdpInCsumErrors"] for counts in damaged), damaged
     report = (tmp_path / "wire/report.md").read_text()
     assert "with wrong checksums under every setting: the wire or a card corrupts them" in report

@@ -37,9 +37,9 @@ def pods(lab_packages_required, monkeypatch):
 
 def test_a_dead_path_is_checked_and_the_hosts_are_as_before(pods, tmp_path):
     before = pods.state()
-    said = pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
+    output = pods.play("measure report", ends=ENDS, campaign=CAMPAIGN, results_dir=str(tmp_path))
     assert unlike(before, pods.state()) == []
-    assert "TCP does not pass to 10.244.2.5 port 12868 from namespace pod" in said
+    assert "TCP does not pass to 10.244.2.5 port 12868 from namespace pod" in output
     records = (tmp_path / "dead/trials.jsonl").read_text().splitlines()
     errors = {trial["profile"]: trial["error"] for trial in map(json.loads, records)}
     dead = {profile for profile, error in errors.items() if error}
@@ -49,18 +49,22 @@ def test_a_dead_path_is_checked_and_the_hosts_are_as_before(pods, tmp_path):
 def cured(lab, folder, factors):
     """Run the check with all its steps; return what it says and the newest recommended.yml."""
     before = lab.state()
-    asked = folder / "site.yml"
+    site_playbook = folder / "site.yml"
     site = {**CAMPAIGN, "name": "site", "blocks": 4, "until": "named", "factors": factors}
-    asked.write_text(json.dumps(site))
-    said = lab.play(
-        "integrity", ends=ENDS, campaign_file=str(asked), results_dir=str(folder), timeout=1800
+    site_playbook.write_text(json.dumps(site))
+    output = lab.play(
+        "integrity",
+        ends=ENDS,
+        campaign_file=str(site_playbook),
+        results_dir=str(folder),
+        timeout=1800,
     )
     assert unlike(before, lab.state()) == []
-    said = " ".join(said.split())
-    assert "As found it is broken" in said and "all off is clean" in said
-    assert "The cure is confirmed in fresh trials:" in said
+    output = " ".join(output.split())
+    assert "As found it is broken" in output and "all off is clean" in output
+    assert "The cure is confirmed in fresh trials:" in output
     newest = max(folder.glob("site*/recommended.yml"), key=lambda path: len(path.parts[-2]))
-    return said, yaml.safe_load(newest.read_text())["offload_lab_recommended"]
+    return output, yaml.safe_load(newest.read_text())["offload_lab_recommended"]
 
 
 def at(*names):
@@ -70,8 +74,8 @@ def at(*names):
 
 @pytest.mark.nightly
 def test_one_command_names_the_device_and_confirms_the_cure(pods, tmp_path):
-    said, cure = cured(pods, tmp_path, [*at("tx"), "gro"])
-    assert "The hop: tx at the underlay of the client." in said
+    output, cure = cured(pods, tmp_path, [*at("tx"), "gro"])
+    assert "The hop: tx at the underlay of the client." in output
     assert cure["confirmed"] is True and cure["changes"] == {"tx_at_client_underlay": "off"}
 
 

@@ -123,8 +123,8 @@ def test_every_trial_carries_its_evidence_and_cpu(demo):
 
 
 def test_nothing_is_left_behind(demo):
-    _output, _folder, (before, after), left = demo
-    assert left == {}
+    _output, _folder, (before, after), remaining = demo
+    assert remaining == {}
     assert after == before
 
 
@@ -166,14 +166,16 @@ def hogs(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.parametrize("hogs", range(5), indirect=True)
 def test_on_a_busy_machine_it_ends_with_a_claim(lab_packages_required, hogs, tmp_path):
     output = run(["make", "demo", f"RESULTS={tmp_path}"], timeout=1800)
-    found = json.loads((tmp_path / "demo/analysis.json").read_text())
+    analysis = json.loads((tmp_path / "demo/analysis.json").read_text())
     rows = [
         row
-        for table in found["tables"]
+        for table in analysis["tables"]
         if (table["path"], table["test"]) == ("tenant_vxlan", "TCP_STREAM")
         for metric in table["metrics"]
         if metric["metric"] == "throughput"
         for row in metric["rows"]
     ]
-    print(found["trials"], [(row["profile"], row["n"], row["ratio"], row["state"]) for row in rows])
+    print(
+        analysis["trials"], [(row["profile"], row["n"], row["ratio"], row["state"]) for row in rows]
+    )
     assert {row["state"] for row in rows} & {"better", "worse"}, output[-3000:]

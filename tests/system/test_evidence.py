@@ -208,22 +208,22 @@ def observe(lab, probe, case, level, tests):
         "offload.lab.ethtool", node, devices=[device], features={feature: level}, fixed="report"
     )
     way = dict(ENDS[path], name=path, client_devices=DEVICES[path], server_devices=DEVICES[path])
-    seen = lab.ask(
+    sampled = lab.ask(
         "offload.lab.evidence", SENDER, probe=probe, token=token_of(lab), tests=tests, paths=[way]
     )["packets"][path]["TCP_STREAM"]
-    assert "error" not in seen, seen
-    sample = seen["client" if node == SENDER else "server"][key(device)]
+    assert "error" not in sampled, sampled
+    sample = sampled["client" if node == SENDER else "server"][key(device)]
     return dict(flat(report["devices"][key(device)]), share=share_of(sample, bits))
 
 
 def judge(lab, probe, case, tests):
     on = observe(lab, probe, case, True, tests)
     off = observe(lab, probe, case, False, tests)
-    found = verdict(case[4], [on], [off], tunnel_csum=False)
+    judged = verdict(case[4], [on], [off], tunnel_csum=False)
     print(
-        f"{case[0]}: on {on['share']}, off {off['share']}: {found.verdict} ({found.reason or found.proof})"
+        f"{case[0]}: on {on['share']}, off {off['share']}: {judged.verdict} ({judged.reason or judged.proof})"
     )
-    assert found.verdict == case[-1], found
+    assert judged.verdict == case[-1], judged
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])

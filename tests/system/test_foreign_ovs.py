@@ -32,12 +32,12 @@ CAMPAIGN = {
 
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
-    made = Lab("systestforeign")
-    made.clear()
-    made.up()
-    make(made)
-    yield made
-    made.down()
+    new_lab = Lab("systestforeign")
+    new_lab.clear()
+    new_lab.up()
+    make(new_lab)
+    yield new_lab
+    new_lab.down()
 
 
 def test_a_campaign_leaves_it(lab, tmp_path):

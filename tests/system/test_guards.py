@@ -67,8 +67,8 @@ def test_gro_toggled_in_mid_trial_is_marked(lab, probe):
 
 
 def no_cpu_figures(trial):
-    """Check the mark of a trial whose traffic came late: of its figures only those of the traffic's
-    own time count.
+    """Check the mark of a trial whose traffic came late: only figures of the traffic's own time
+    count.
     """
     assert trial["error"] is None
     assert "cpu_window" in guards(trial), trial
@@ -179,7 +179,7 @@ def test_segments_that_are_sent_again_are_told(lab, probe):
     assert "retransmits" in guards(trial), trial["result"]
 
 
-@pytest.mark.nightly  # its process needs a CPU to itself: no other test beside it
+@pytest.mark.nightly  # its process needs a CPU to itself: no other test at the same time
 def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(lab, probe):
     """A byte a call: what its own code needs for a call is all the load is. On a slow path the same
     engine waits.
@@ -201,7 +201,7 @@ def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(l
                 break
         run([*qdisc, "add", *slow])
         try:
-            whole = measure(lab, probe, engine="sockets", message_size=65536)
+            whole_trial = measure(lab, probe, engine="sockets", message_size=65536)
             small = measure(lab, probe, engine="sockets", message_size=1400)
         finally:
             run([*qdisc, "del", *slow[:3]])
@@ -209,7 +209,7 @@ def test_what_the_engine_itself_limits_is_told_and_what_the_path_limits_is_not(l
         lab.ask("offload.lab.netserver", "node2", state="absent", servers=server)
     assert "engine_limit" in guards(tiny), tiny["result"]["engine_cpu"]
     assert not any(mark["excludes"] for mark in tiny["marks"] if mark["guard"] == "engine_limit")
-    for trial in (whole, small):
+    for trial in (whole_trial, small):
         print(trial["result"]["throughput_mbps"], trial["result"]["engine_cpu"])
         assert trial["error"] is None and 50 < trial["result"]["throughput_mbps"] < 220
         assert "engine_limit" not in guards(trial), trial["result"]["engine_cpu"]
@@ -229,19 +229,19 @@ def test_datagrams_that_the_switch_merges_fail(lab, probe):
         "offload.lab.netserver", "node2", engine="sockets", servers=server, peers=[ends["local"]]
     )
     try:
-        asked = {"cells": cells, "probe": probe, "token": token_of(lab)}
-        merged, whole = lab.ask("offload.lab.visit", "node1", **asked)["trials"]
+        options = {"cells": cells, "probe": probe, "token": token_of(lab)}
+        merged, whole_trial = lab.ask("offload.lab.visit", "node1", **options)["trials"]
     finally:
         lab.ask("offload.lab.netserver", "node2", state="absent", servers=server)
     assert "datagrams of 100 bytes arrived as one of 6400" in merged["error"]
-    assert whole["error"] is None and whole["result"]["throughput_mbps"] > 0
+    assert whole_trial["error"] is None and whole_trial["result"]["throughput_mbps"] > 0
 
 
 def test_a_profile_that_was_not_taken_is_marked(lab, probe):
     """Segmentation needs the checksum: asked for without it, it stays inactive."""
-    asked = {"devices": [UNDERLAY], "features": {"tx": False, "tso": True}}
+    options = {"devices": [UNDERLAY], "features": {"tx": False, "tso": True}}
     try:
-        report = lab.ask("offload.lab.ethtool", "node1", **asked)["devices"]
+        report = lab.ask("offload.lab.ethtool", "node1", **options)["devices"]
         trial = measure(lab, probe, evidence={"settings": {"client": report}})
     finally:
         lab.ask(
@@ -251,9 +251,9 @@ def test_a_profile_that_was_not_taken_is_marked(lab, probe):
 
 
 def test_a_tunnel_where_none_should_be_is_marked(lab, probe):
-    """What the tenants' traffic shows on the underlay, given as that of the physical path."""
+    """What the tenants' traffic shows on the underlay, given as traffic of the physical path."""
     ends = {"netns": "tenant1", "local_address": address(lab, 1, 1), "address": address(lab, 2, 1)}
-    seen = lab.ask(
+    sampled = lab.ask(
         "offload.lab.evidence",
         "node1",
         probe=probe,
@@ -261,8 +261,8 @@ def test_a_tunnel_where_none_should_be_is_marked(lab, probe):
         paths=[dict(ends, name="physical", client_devices=[UNDERLAY], server_devices=[UNDERLAY])],
     )["packets"]
     underlay = {"client": "underlay0", "server": "underlay0"}
-    trial = measure(lab, probe, evidence={"packets": seen, "underlay": underlay})
-    assert "encapsulation" in guards(trial), seen
+    trial = measure(lab, probe, evidence={"packets": sampled, "underlay": underlay})
+    assert "encapsulation" in guards(trial), sampled
 
 
 def test_a_flood_of_which_nothing_arrives_is_marked(lab, probe):

@@ -68,8 +68,8 @@ def folders(night, *names):
 @pytest.mark.nightly  # what is reported, and what is left to measure, is tested without Ansible
 def test_one_that_does_not_boot_is_named_and_the_others_are_reported(night):
     shutil.rmtree(night / "measured/6.1.0-56")
-    asked = folders(night, "6.1.0-9", "broken", "6.12.107")
-    output, called = play(night, asked, rc=2)
+    folders_asked = folders(night, "6.1.0-9", "broken", "6.12.107")
+    output, called = play(night, folders_asked, rc=2)
     assert called == ["6.1.0-9", "broken", "6.12.107"]
     assert output.count(TAKEN_DOWN) == 3
     assert (
@@ -77,10 +77,10 @@ def test_one_that_does_not_boot_is_named_and_the_others_are_reported(night):
         in output
     )
     report = json.loads((night / "results/kernels.json").read_text())
-    assert [one["kernel"] for one in report["kernels"]] == ["6.1.0-9", "6.12.107"]
+    assert [kernel_row["kernel"] for kernel_row in report["kernels"]] == ["6.1.0-9", "6.12.107"]
 
     # It goes on where it was: only what is not finished is measured again.
-    output, called = play(night, asked, rc=2)
+    output, called = play(night, folders_asked, rc=2)
     assert called[3:] == ["broken"] and output.count(TAKEN_DOWN) == 1
     _output, called = play(night, folders(night, "6.1.0-9", "6.12.107"))
     assert called[4:] == []
@@ -133,8 +133,8 @@ def test_a_package_that_debian_does_not_have_is_named(night, monkeypatch, answer
 
 
 def test_the_cache_is_emptied_of_images_alone(night):
-    for place in ("images/bookworm-6.1-abc", "images"):
-        (night / place).mkdir(parents=True, exist_ok=True)
+    for cached in ("images/bookworm-6.1-abc", "images"):
+        (night / cached).mkdir(parents=True, exist_ok=True)
     (night / "images/bookworm-6.1-abc/root.ext4").write_text("")
     (night / "images/mine").write_text("")
     variables = json.dumps({"offload_lab_machine_images": str(night / "images")})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab of two nodes as a user builds it: what is there, that it converges, and what wrong values
+"""The lab of two nodes as a user builds it: its objects, that it converges, and what wrong values
 say.
 """
 
@@ -23,8 +23,10 @@ def test_check_mode_on_a_fresh_node_plans_and_changes_nothing(lab):
     assert list(differences(before, after)) == []
     assert list(after["node1"]["links"]) == [""] and after["node1"]["ovs"][0] == "does not run"
     assert not os.path.exists("/nonexistent")
-    told = changed(plan)
-    assert told["node1"] > 0 and told["node2"] > 0 and "localhost" not in told
+    changes_told = changed(plan)
+    assert (
+        changes_told["node1"] > 0 and changes_told["node2"] > 0 and "localhost" not in changes_told
+    )
     for word in ("br-int", "vxlan0", "tenant1-veth0", "netserver"):
         assert word in plan
 
@@ -89,10 +91,10 @@ def test_tenants_talk_through_vxlan_with_vni_10(lab):
         " ".join(tcpdump) + " >/dev/null 2>&1 & sleep 1; "
         "ip netns exec tenant1 ping -c 5 -i 0.2 -W 2 192.168.10.2 >/dev/null; wait",
     )
-    seen = run(["tcpdump", "-n", "-r", capture])
+    dump = run(["tcpdump", "-n", "-r", capture])
     run(["rm", "-f", capture])
-    assert len(re.findall(r"\.4789: VXLAN, flags \[I\] \(0x08\), vni 10", seen)) >= 10, seen
-    assert re.search(r"ICMP echo reply", seen), seen
+    assert len(re.findall(r"\.4789: VXLAN, flags \[I\] \(0x08\), vni 10", dump)) >= 10, dump
+    assert re.search(r"ICMP echo reply", dump), dump
 
 
 def test_the_tenant_has_its_mtu_and_the_path_carries_it(lab):
@@ -175,11 +177,11 @@ def test_a_changed_remote_ip_converges_and_back(lab):
 
 def message(output):
     """Return the one message of a task that failed."""
-    found = re.findall(
+    messages_found = re.findall(
         r'^\s*(?:msg|"msg"): (.*(?:\n {8,}.*)*)', output, re.MULTILINE
     ) or re.findall(r"\[ERROR\]: (.*)", output)
-    assert found, output
-    return " ".join(" ".join(found).split())
+    assert messages_found, output
+    return " ".join(" ".join(messages_found).split())
 
 
 @pytest.mark.parametrize(
@@ -206,8 +208,8 @@ def message(output):
 )
 def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, words):
     before = lab.inside(1, "ethtool", "-k", "underlay0")
-    said = message(lab.module(f"offload.lab.{module}", "node1", rc=2, **arguments))
-    assert all(word in said for word in words), said
+    output = message(lab.module(f"offload.lab.{module}", "node1", rc=2, **arguments))
+    assert all(word in output for word in words), output
     assert lab.inside(1, "ethtool", "-k", "underlay0") == before
 
 
@@ -225,8 +227,8 @@ def test_a_wrong_value_of_a_module_gives_one_message(lab, module, arguments, wor
 @pytest.mark.nightly
 def test_a_wrong_value_of_a_role_gives_one_message_before_any_change(lab, variables, words):
     before = lab.inside(1, "ip", "netns"), lab.inside(1, "ovs-vsctl", "list-ports", "br-int")
-    said = message(lab.play("lab", rc=2, **variables))
-    assert all(word in said for word in words), said
+    output = message(lab.play("lab", rc=2, **variables))
+    assert all(word in output for word in words), output
     assert (
         lab.inside(1, "ip", "netns"),
         lab.inside(1, "ovs-vsctl", "list-ports", "br-int"),
@@ -238,10 +240,10 @@ def test_no_netperf_gives_one_message(lab):
     hidden = "mount --bind /dev/null /usr/bin/netperf"
     lab.inside(1, "sh", "-c", hidden)
     try:
-        said = message(lab.module("offload.lab.visit", "node1", rc=2, cells=[cell]))
+        output = message(lab.module("offload.lab.visit", "node1", rc=2, cells=[cell]))
     finally:
         lab.inside(1, "umount", "/usr/bin/netperf")
-    assert "netperf" in said, said
+    assert "netperf" in output, output
 
 
 def test_not_root_gives_one_message(lab):

@@ -43,18 +43,18 @@ print(*sorted(waiting))
 @pytest.fixture(scope="module", params=each_day([], [3, 8]))
 def lab(lab_packages_required, request):
     before = traces()
-    made = Lab("systestmany", request.param)
-    made.clear()
-    made.up(tenant_count=TENANTS)
-    yield made
-    made.down()
-    assert left_behind(before, made.name) == {}
+    new_lab = Lab("systestmany", request.param)
+    new_lab.clear()
+    new_lab.up(tenant_count=TENANTS)
+    yield new_lab
+    new_lab.down()
+    assert left_behind(before, new_lab.name) == {}
 
 
 @pytest.fixture(scope="module")
 def addresses(lab):
     """Return ``{(node, tenant): address}``."""
-    found = {}
+    address_of = {}
     for node in range(1, lab.nodes + 1):
         for tenant in range(1, TENANTS + 1):
             shown = lab.inside(
@@ -67,9 +67,9 @@ def addresses(lab):
                 f"tenant{tenant}-veth0",
                 netns=f"tenant{tenant}",
             )
-            found[node, tenant] = re.search(r"inet ([0-9.]+)/", shown).group(1)
-    assert len(set(found.values())) == lab.nodes * TENANTS
-    return found
+            address_of[node, tenant] = re.search(r"inet ([0-9.]+)/", shown).group(1)
+    assert len(set(address_of.values())) == lab.nodes * TENANTS
+    return address_of
 
 
 def test_every_tenant_reaches_every_other(lab, addresses):
@@ -125,9 +125,9 @@ def test_pairs_that_share_no_node_measure_at_the_same_time(lab, tmp_path):
         product((1, 2), pairs)
     )
     shared = [
-        (one["pair"], other["pair"])
-        for one, other in together(trials)
-        if {one["client"], one["server"]} & {other["client"], other["server"]}
+        (first["pair"], other["pair"])
+        for first, other in together(trials)
+        if {first["client"], first["server"]} & {other["client"], other["server"]}
     ]
     assert shared == []
     assert together(trials)
@@ -169,7 +169,7 @@ def trials_of(folder):
 def together(trials):
     """Return the pairs of trials that overlap in time."""
     return [
-        (one, other)
-        for one, other in combinations(trials, 2)
-        if one["started"] < other["finished"] and other["started"] < one["finished"]
+        (first, other)
+        for first, other in combinations(trials, 2)
+        if first["started"] < other["finished"] and other["started"] < first["finished"]
     ]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A network that is there already: two nodes, in each a pod behind a bridge and a VXLAN device as
+"""An existing network: two nodes, in each a pod behind a bridge and a VXLAN device as
 flannel makes them. It is measured, settings are applied and taken back, and it is as it was.
 """
 
@@ -36,13 +36,13 @@ def pods(lab_packages_required):
 
 def test_discover_shows_what_a_pods_packets_meet(pods):
     before = pods.state()
-    said = pods.play("discover", ends=WITHOUT_ADDRESS)
+    output = pods.play("discover", ends=WITHOUT_ADDRESS)
     assert unlike(before, pods.state()) == []
     for device in ("  flannel.1 ", "  pod/eth0 ", "  underlay0 "):
-        rows = [line for line in said.splitlines() if device in line]
-        assert len(rows) == 2 and all(" yes " in f"{row} " for row in rows), said
-    assert said.count("tunnel flannel.1: vxlan, VNI 1, UDP port 8472, over underlay0") == 2
-    assert " offload.lab.integrity" in said
+        rows = [line for line in output.splitlines() if device in line]
+        assert len(rows) == 2 and all(" yes " in f"{row} " for row in rows), output
+    assert output.count("tunnel flannel.1: vxlan, VNI 1, UDP port 8472, over underlay0") == 2
+    assert " offload.lab.integrity" in output
 
 
 def test_check_mode_says_what_others_notice_and_changes_nothing(pods, tmp_path):
@@ -58,21 +58,21 @@ def test_check_mode_says_what_others_notice_and_changes_nothing(pods, tmp_path):
 
 def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
     """Its paths and its MTU are those that the nodes have, and netperf is not asked for."""
-    asked = {key: CAMPAIGN[key] for key in CAMPAIGN if key not in ("paths", "mtus")}
+    keys = {key: CAMPAIGN[key] for key in CAMPAIGN if key not in ("paths", "mtus")}
     before = pods.state()
-    said = pods.play(
-        "measure report", ends=WITHOUT_ADDRESS, campaign=asked, results_dir=str(tmp_path)
+    output = pods.play(
+        "measure report", ends=WITHOUT_ADDRESS, campaign=keys, results_dir=str(tmp_path)
     )
     assert unlike(before, pods.state()) == []
-    assert "This sets tx, gro of the devices below, at most" in said
-    assert "flannel.1 (other traffic: 1 route)" in said
+    assert "This sets tx, gro of the devices below, at most" in output
+    assert "flannel.1 (other traffic: 1 route)" in output
     plan = json.loads((tmp_path / "pods/plan.json").read_text())
     assert (plan["paths"], plan["mtus"], plan["sampling"]) == (["pods"], [9000], "sockets")
     manifest = json.loads((tmp_path / "pods/manifest.json").read_text())
     assert manifest["nodes"]["node1"]["before"]["classes"]["tunnel"] == ["flannel.1"]
     records = (tmp_path / "pods/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in records]
-    assert len(trials) == 2 and not any(trial["error"] for trial in trials), said
+    assert len(trials) == 2 and not any(trial["error"] for trial in trials), output
     for trial in trials:
         assert trial["result"]["payload"]["checks"]["tcp_forward"]["arrived"] > 0
         assert trial["evidence"]["underlay"]["client"]["vnis"] == [1]
@@ -84,9 +84,14 @@ def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
 def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
     drivers = {node: {"underlay0": "veth"} for node in ("node1", "node2")}
     settings = {"tunnel": {"features": {"rx": False}}, "tenant": {"features": {"tso": False}}}
-    wanted = {"campaign": "pods", "drivers": drivers, "client": settings, "server": settings}
+    expected_settings = {
+        "campaign": "pods",
+        "drivers": drivers,
+        "client": settings,
+        "server": settings,
+    }
     file = tmp_path / "recommended.yml"
-    file.write_text(yaml.safe_dump({"offload_lab_recommended": wanted}))
+    file.write_text(yaml.safe_dump({"offload_lab_recommended": expected_settings}))
     before = pods.state()
     pods.play("apply", "-e", f"@{file}", ends=ENDS)
     assert "tcp-segmentation-offload: off" in pods.inside(1, "ethtool", "-k", "eth0", netns="pod")
@@ -105,7 +110,7 @@ def test_what_is_applied_to_it_stays_and_is_taken_back(pods, tmp_path):
 )
 def test_what_cannot_be_is_refused_before_anything_is_changed(pods, tmp_path, variables, said):
     before = pods.state()
-    asked = {"ends": ENDS, "campaign": CAMPAIGN, "results_dir": str(tmp_path), **variables}
-    told = pods.play("measure", rc=2, **asked)
-    assert said in " ".join(told.split())
+    keys = {"ends": ENDS, "campaign": CAMPAIGN, "results_dir": str(tmp_path), **variables}
+    output = pods.play("measure", rc=2, **keys)
+    assert said in " ".join(output.split())
     assert unlike(before, pods.state()) == [] and not list(tmp_path.iterdir())

@@ -50,22 +50,22 @@ def _all_programs_but_qemu(folder):
 
 
 def test_without_a_kernel_that_of_the_release_is_taken(root_required, refused):
-    said = refused()
-    assert FOLDER in said and NO_FOLDER in said, said
+    output = refused()
+    assert FOLDER in output and NO_FOLDER in output, output
 
 
 def test_a_wrong_kernel_is_named(root_required, refused):
-    said = refused(offload_lab_machine_kernel="linux 6.1")
-    assert "node1: linux 6.1 is not a kernel" in said and FOLDER not in said, said
+    output = refused(offload_lab_machine_kernel="linux 6.1")
+    assert "node1: linux 6.1 is not a kernel" in output and FOLDER not in output, output
 
 
 def test_without_qemu_no_image_is_made(root_required, refused):
-    said = refused(has_qemu=False)
-    assert "qemu-system-x86_64 is not on this machine" in said and FOLDER not in said, said
+    output = refused(has_qemu=False)
+    assert "qemu-system-x86_64 is not on this machine" in output and FOLDER not in output, output
 
 
 def test_an_unknown_study_is_not_imported():
     argv = ["ansible-playbook", "playbooks/import_study.yml", "-e", "offload_lab_study=somebodys"]
-    said = " ".join(run(argv, rc=2).split())
-    assert "offload_lab_study is 'somebodys'" in said
-    assert "one of ovs_vxlan_offload, vxlan_linux_bridge" in said
+    output = " ".join(run(argv, rc=2).split())
+    assert "offload_lab_study is 'somebodys'" in output
+    assert "one of ovs_vxlan_offload, vxlan_linux_bridge" in output

@@ -35,9 +35,9 @@ def router(lab_packages_required):
 def campaign(router, tmp_path_factory):
     """Return the folder of a campaign, after which all hosts are as they were."""
     folder = tmp_path_factory.mktemp("results")
-    asked = {"campaign_file": str(CAMPAIGN), "campaign_overrides": SHORT}
+    keys = {"campaign_file": str(CAMPAIGN), "campaign_overrides": SHORT}
     before = router.state()
-    router.play("measure report", results_dir=str(folder), **asked)
+    router.play("measure report", results_dir=str(folder), **keys)
     assert unlike(before, router.state()) == []
     return folder / "router"
 
@@ -96,7 +96,7 @@ def test_what_is_recommended_is_applied_at_the_forwarder_and_reverted(router, tm
     assert done["forwarder"] > 0 and changed(foreseen)["forwarder"] > 0
     assert done["node1"] == done["node2"] == 0
     different = unlike(before, router.state())
-    assert different and all("forwarder" in str(place) for place in different)
+    assert different and all("forwarder" in str(spot) for spot in different)
     assert changed(router.play("apply", "-e", f"@{settings}"))["forwarder"] == 0
     router.play("revert")
     assert unlike(before, router.state()) == []
@@ -104,13 +104,13 @@ def test_what_is_recommended_is_applied_at_the_forwarder_and_reverted(router, tm
 
 def test_lro_on_a_device_that_forwards_would_be_refused(router):
     """No device here has LRO: what preflight reads of the forwarder is there."""
-    said = router.play("preflight")
-    assert re.search(r"forwarder +forwarding +ok +LRO is off", said)
+    output = router.play("preflight")
+    assert re.search(r"forwarder +forwarding +ok +LRO is off", output)
 
 
 def test_a_campaign_of_a_forwarder_needs_one(tmp_path):
-    asked = {"campaign_file": str(CAMPAIGN), "results_dir": str(tmp_path)}
+    keys = {"campaign_file": str(CAMPAIGN), "results_dir": str(tmp_path)}
     lab = Lab("systestr0")
-    said = lab.play("site", rc=2, **asked)
-    assert "the inventory has none" in " ".join(said.split())
+    output = lab.play("site", rc=2, **keys)
+    assert "the inventory has none" in " ".join(output.split())
     assert not list(tmp_path.iterdir())

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A campaign of engine sockets alone: its servers come and go with it, it tries and samples the
-paths, and the report shows latency under load.
+"""A campaign of engine sockets alone: its servers start and end with the campaign, it tries and
+samples the paths, and the report shows latency under load.
 """
 
 from __future__ import annotations

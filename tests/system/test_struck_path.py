@@ -47,7 +47,7 @@ def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods,
     visits = {(trial["block"], trial["profile"]) for trial in trials}
     assert len(visits) == 10  # of five profiles in two blocks
     silent = {trial["profile"] for trial in trials if trial.get("path_stopped")}
-    assert silent == {"tx=on", "all_on"}, [(one["profile"], one["error"]) for one in trials]
+    assert silent == {"tx=on", "all_on"}, [(trial["profile"], trial["error"]) for trial in trials]
     for trial in trials:
         stopped = trial.get("path_stopped", "")
         assert (trial["error"] == "the path stopped answering") == ("did not answer" in stopped)
@@ -94,6 +94,6 @@ def test_a_fault_in_one_of_ten_packets_does_not_end_the_campaign(one_in_ten, tmp
     assert len({(trial["block"], trial["profile"]) for trial in trials}) == 10
     dead = {trial["profile"] for trial in trials if trial["error"]}
     assert dead == {"as_found", "tx=on", "all_on"}, [
-        (one["profile"], one["error"]) for one in trials
+        (trial["profile"], trial["error"]) for trial in trials
     ]
     assert "switch tx off" in (tmp_path / "struck/report.md").read_text()

@@ -75,38 +75,46 @@ def links(lab, number, netns=None):
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
 def test_the_lab_of_study_003(made, end, number):
-    wanted = objects(
+    expected_links = objects(
         commands(
             next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end
         )
     )
-    assert wanted["veths"] == [
+    assert expected_links["veths"] == [
         ("host-veth0", "host-veth1"),
         ("tenant1-veth0", "tenant1-veth1"),
     ]  # it was read at all
-    assert made.inside(number, "ovs-vsctl", "list-br").split() == [wanted["bridge"]]
+    assert made.inside(number, "ovs-vsctl", "list-br").split() == [expected_links["bridge"]]
     assert (
-        sorted(made.inside(number, "ovs-vsctl", "list-ports", wanted["bridge"]).split())
-        == wanted["ports"]
+        sorted(made.inside(number, "ovs-vsctl", "list-ports", expected_links["bridge"]).split())
+        == expected_links["ports"]
     )
-    assert made.inside(number, "ip", "netns").split()[:1] == wanted["namespaces"]
+    assert made.inside(number, "ip", "netns").split()[:1] == expected_links["namespaces"]
 
-    here = links(made, number)
-    there = links(made, number, wanted["namespaces"][0])
-    for device, netns in wanted["moved"].items():
-        assert netns == wanted["namespaces"][0] and device in there and device not in here
-    both = {**here, **there}
-    for one, other in wanted["veths"]:
-        assert both[one]["linkinfo"]["info_kind"] == both[other]["linkinfo"]["info_kind"] == "veth"
-        assert both[one].get("link") == other or both[one]["link_index"] == both[other]["ifindex"]
-    for device, address in wanted["addresses"].items():
+    links_now = links(made, number)
+    there = links(made, number, expected_links["namespaces"][0])
+    for device, netns in expected_links["moved"].items():
+        assert (
+            netns == expected_links["namespaces"][0] and device in there and device not in links_now
+        )
+    both = {**links_now, **there}
+    for first, other in expected_links["veths"]:
+        assert (
+            both[first]["linkinfo"]["info_kind"] == both[other]["linkinfo"]["info_kind"] == "veth"
+        )
+        assert (
+            both[first].get("link") == other or both[first]["link_index"] == both[other]["ifindex"]
+        )
+    for device, address in expected_links["addresses"].items():
         assert [
             f"{info['local']}/{info['prefixlen']}"
             for info in both[device]["addr_info"]
             if info["family"] == "inet"
         ] == [address]
-    assert {device: both[device]["mtu"] for device in wanted["mtus"]} == wanted["mtus"]
-    assert [device for device in wanted["up"] if "UP" not in both[device]["flags"]] == []
+    assert {device: both[device]["mtu"] for device in expected_links["mtus"]} == expected_links[
+        "mtus"
+    ]
+    assert [device for device in expected_links["up"] if "UP" not in both[device]["flags"]] == []
 
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
@@ -114,12 +122,12 @@ def test_its_tunnel(made, end, number):
     """On the kernel's datapath it is a port of Open vSwitch, on the other one a device of the
     kernel (DESIGN.md).
     """
-    wanted = objects(
+    expected_links = objects(
         commands(
             next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end
         )
     )
-    tunnel = wanted["tunnel"]
+    tunnel = expected_links["tunnel"]
     row = json.loads(
         made.inside(
             number,
@@ -144,5 +152,5 @@ def test_its_tunnel(made, end, number):
     assert device["linkinfo"]["info_kind"] == tunnel["type"]
     data = device["linkinfo"]["info_data"]
     assert (data["id"], data["port"]) == (tunnel["key"], tunnel["dst_port"])
-    known = made.inside(number, "bridge", "fdb", "show", "dev", tunnel["port"])
-    assert re.findall(r"^00:00:00:00:00:00 dst (\S+)", known, re.MULTILINE) == [remote]
+    neighbours = made.inside(number, "bridge", "fdb", "show", "dev", tunnel["port"])
+    assert re.findall(r"^00:00:00:00:00:00 dst (\S+)", neighbours, re.MULTILINE) == [remote]

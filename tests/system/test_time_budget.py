@@ -28,11 +28,11 @@ CAMPAIGN = {
 
 def planned_lengths(plan):
     """Return how long each cell of a plan measures, by its id."""
-    found = {}
+    lengths = {}
     for visit in plan["visits"]:
         for cell in visit_cells(plan, visit, None, 12865, "node1-node2"):
-            found[cell["id"]] = cell["workload"]["duration"]
-    return found
+            lengths[cell["id"]] = cell["workload"]["duration"]
+    return lengths
 
 
 def test_a_time_budget_is_spent_as_it_was_decided(lab, tmp_path):
@@ -45,9 +45,9 @@ def test_a_time_budget_is_spent_as_it_was_decided(lab, tmp_path):
     assert not any(trial["error"] for trial in trials)
     lengths = planned_lengths(plan)
     assert {lengths[trial["id"]] for trial in trials if trial["block"] <= 3} == {0.5}
-    own = [trial for trial in trials if not trial.get("again")]
-    assert all(trial["workload"]["duration"] == lengths[trial["id"]] for trial in own)
-    assert {trial["id"] for trial in own} == set(lengths)
+    first_trials = [trial for trial in trials if not trial.get("again")]
+    assert all(trial["workload"]["duration"] == lengths[trial["id"]] for trial in first_trials)
+    assert {trial["id"] for trial in first_trials} == set(lengths)
     # Four streams begin one after the other on a busy machine: that alone leaves no trial out.
     marks = [mark["guard"] for trial in trials for mark in trial["marks"]]
     assert marks.count("overlap") <= len(trials) / 4

@@ -32,14 +32,14 @@ LABS = {
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab("systesttypes")
+    new_lab = Lab("systesttypes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFLOAD_LAB_UPLINK", "yes")
-        made.clear()
-        made.play("nodes")
-        yield made
-        made.down()
-    assert left_behind(before, made.name) == {}
+        new_lab.clear()
+        new_lab.play("nodes")
+        yield new_lab
+        new_lab.down()
+    assert left_behind(before, new_lab.name) == {}
 
 
 def wanted(tunnel, more):
@@ -59,10 +59,10 @@ def test_what_its_packets_show(lab, tmp_path, name):
         "blocks": 1,
         "duration": 1,
     }
-    asked = wanted(tunnel, more)
-    lab.play("lab", **asked)
-    assert changed(lab.play("lab", **asked)) == {"node1": 0, "node2": 0}
-    lab.play("measure", campaign=campaign, results_dir=str(tmp_path), **asked)
+    options = wanted(tunnel, more)
+    lab.play("lab", **options)
+    assert changed(lab.play("lab", **options)) == {"node1": 0, "node2": 0}
+    lab.play("measure", campaign=campaign, results_dir=str(tmp_path), **options)
     records = (tmp_path / "types/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in records]
     assert trials and not any(trial["error"] for trial in trials)
@@ -71,9 +71,9 @@ def test_what_its_packets_show(lab, tmp_path, name):
         marks = {mark["guard"] for mark in trial["marks"]}
         assert not marks & {"mss", "encapsulation"}, trial["marks"]
         assert trial["result"]["mss"] == UNDERLAY_MTU - left - HEADERS[version]
-        seen = trial["evidence"]["underlay"]["client"]
-        assert seen["vnis"] == [VNI]
-        assert seen["outer_csum"] == [bool(more.get("tunnel_csum", False))]
+        sampled = trial["evidence"]["underlay"]["client"]
+        assert sampled["vnis"] == [VNI]
+        assert sampled["outer_csum"] == [bool(more.get("tunnel_csum", False))]
     if overhead:
         samples = [trial["evidence"]["packets"]["client"]["uplink0"] for trial in trials]
         longest = max(sample["out"]["longest"] for sample in samples)
@@ -82,6 +82,6 @@ def test_what_its_packets_show(lab, tmp_path, name):
 
 def test_without_an_uplink_it_is_refused_before_anything_is_changed(lab):
     before = lab.state()
-    said = lab.play("lab", rc=2, tunnel_type="geneve", uplink_device="")
-    assert "Set offload_lab_uplink_device" in " ".join(said.split())
+    output = lab.play("lab", rc=2, tunnel_type="geneve", uplink_device="")
+    assert "Set offload_lab_uplink_device" in " ".join(output.split())
     assert lab.state() == before

@@ -21,14 +21,14 @@ WANTED = {"tenant_count": TENANTS, "tunnel_per_port": True}
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab("systesttunnels")
+    new_lab = Lab("systesttunnels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFLOAD_LAB_PORTS", "2")
-        made.clear()
-        made.up(**WANTED)
-        yield made
-        made.down()
-    assert left_behind(before, made.name) == {}
+        new_lab.clear()
+        new_lab.up(**WANTED)
+        yield new_lab
+        new_lab.down()
+    assert left_behind(before, new_lab.name) == {}
 
 
 def sent(lab, what="packets"):

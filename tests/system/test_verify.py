@@ -21,9 +21,11 @@ ROW = re.compile(
 ENDS = ["underlay0", "tenant1/tenant1-veth0"]
 
 
-def rows(said):
+def rows(output):
     """Return ``{node: {(device, feature): (state, what proves it)}}``."""
-    parts = re.findall(r"^ok: \[(node\d)\] =>\s*\n(.*?)(?=^\S|\Z)", said, re.MULTILINE | re.DOTALL)
+    parts = re.findall(
+        r"^ok: \[(node\d)\] =>\s*\n(.*?)(?=^\S|\Z)", output, re.MULTILINE | re.DOTALL
+    )
     return {
         node: {row[:2]: row[2:] for row in ROW.findall(text)}
         for node, text in parts
@@ -31,11 +33,13 @@ def rows(said):
     }
 
 
-def told_of(said, feature):
+def told_of(output, feature):
     """Return what is printed of a feature of both ends of a path, on each node."""
-    found = rows(said)
-    assert sorted(found) == ["node1", "node2"], said
-    return {node: [lines[device, feature] for device in ENDS] for node, lines in found.items()}
+    rows_of_output = rows(output)
+    assert sorted(rows_of_output) == ["node1", "node2"], output
+    return {
+        node: [lines[device, feature] for device in ENDS] for node, lines in rows_of_output.items()
+    }
 
 
 @pytest.fixture
@@ -51,12 +55,14 @@ def without_tso(lab):
 
 def test_verify_proves_what_is_on_and_sets_nothing(lab):
     before = lab.state()
-    said = lab.play("verify")
-    assert told_of(said, "tx-tcp-segmentation") == {
+    output = lab.play("verify")
+    assert told_of(output, "tx-tcp-segmentation") == {
         node: [("on", "proven")] * 2 for node in ("node1", "node2")
     }
-    assert all(proof == "read back only" for _state, proof in told_of(said, "tx-gso-list")["node2"])
-    assert "kernel log: " in said
+    assert all(
+        proof == "read back only" for _state, proof in told_of(output, "tx-gso-list")["node2"]
+    )
+    assert "kernel log: " in output
     after = lab.state()
     for node in ("node1", "node2"):
         after[node]["processes"].pop("offload-lab-pro", None)
@@ -64,10 +70,10 @@ def test_verify_proves_what_is_on_and_sets_nothing(lab):
     assert list(differences(before, after)) == []
 
 
-@pytest.mark.nightly  # the same verdicts are those of test_evidence
+@pytest.mark.nightly  # test_evidence expects the same verdicts
 def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
-    said = lab.play("verify")
-    assert told_of(said, "tx-tcp-segmentation") == {
+    output = lab.play("verify")
+    assert told_of(output, "tx-tcp-segmentation") == {
         "node1": [("off", "proven")] * 2,
         "node2": [("on", "proven")] * 2,
     }
@@ -75,12 +81,12 @@ def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
 
 @pytest.mark.nightly  # as check mode of module evidence, in its target
 def test_verify_in_check_mode_sends_nothing(lab):
-    said = lab.play("verify", "--check")
-    assert changed(said) == {"node1": 0, "node2": 0}
-    assert set(told_of(said, "tx-tcp-segmentation")["node1"]) == {("on", "no packets seen")}
+    output = lab.play("verify", "--check")
+    assert changed(output) == {"node1": 0, "node2": 0}
+    assert set(told_of(output, "tx-tcp-segmentation")["node1"]) == {("on", "no packets seen")}
 
 
 @pytest.mark.nightly
 def test_verify_of_one_node_says_that_it_needs_another(lab):
-    said = lab.play("verify", "--limit", "node1", rc=2)
-    assert "node1 has no other node to send packets to" in " ".join(said.split())
+    output = lab.play("verify", "--limit", "node1", rc=2)
+    assert "node1 has no other node to send packets to" in " ".join(output.split())

@@ -89,10 +89,10 @@ def testing(name):
     """Return the processes that carry or answer a test of the underlay: none that is asked for its
     version alone.
     """
-    wanted = PHYSICAL["address"].encode()
+    address = PHYSICAL["address"].encode()
     for pid in running(name):
         with suppress(OSError):
-            if wanted in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if address in Path(f"/proc/{pid}/cmdline").read_bytes():
                 yield pid
 
 
@@ -116,8 +116,8 @@ def plain_netserver(lab):
     argv = ["netserver", "-D", "-L", f"{PLAIN['address']},4", "-p", str(PLAIN_PORT), "-N"]
     inside = ["nsenter", f"--net=/run/netns/{lab.name}-node2", *argv]
     with subprocess.Popen(inside, stdout=subprocess.DEVNULL) as process:
-        place = f"{PLAIN['address']}:{PLAIN_PORT} "
-        assert wait_until(lambda: place in lab.inside(2, "ss", "-Hltn"))
+        listening_at = f"{PLAIN['address']}:{PLAIN_PORT} "
+        assert wait_until(lambda: listening_at in lab.inside(2, "ss", "-Hltn"))
         try:
             yield process.pid
         finally:
@@ -137,8 +137,8 @@ def stopped(pid):
 
 @contextmanager
 def lost(lab, *packets):
-    """Lose packets on their way into node2 without a word: by a routing rule before that of its own
-    addresses.
+    """Lose packets on their way into node2 without a word: by a routing rule before the rule of its
+    own addresses.
 
     Yields the function that lets them through again before the end, to be called once or not at
     all.

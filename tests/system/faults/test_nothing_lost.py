@@ -21,14 +21,14 @@ pytestmark = pytest.mark.nightly
 
 @pytest.fixture
 def world(probed, tmp_path):
-    made = World(
+    new_world = World(
         tmp_path, probed, blocks=3
     )  # with one it was at its end before the last fault, on a quiet machine
-    made.begin(clock=False)
+    new_world.begin(clock=False)
     try:
-        yield made
+        yield new_world
     finally:
-        made.end()
+        new_world.end()
 
 
 def test_faults_lose_and_leave_nothing(world):

@@ -52,7 +52,7 @@ class Searching(World):
         return dict(SEARCH, name=name, seed=self.number + 1)
 
     def ended(self):
-        """Return whether the search has its confirmation, and all of it is measured."""
+        """Return whether the search has its confirmation, and every trial is measured."""
         return bool(read_confirmation(str(self.record.parent))) and len(self.trials()) == len(
             self.planned()
         )
@@ -82,26 +82,28 @@ def follows(world):
     folder = world.record.parent
     record = world.trials()
     plan = read_plan(str(folder / "plan.json"))
-    made = read_search(str(folder))
-    known = decide.begin(plan)
+    search_kept = read_search(str(folder))
+    decided = decide.begin(plan)
     wrong = []
-    assert made["rounds"]
-    for one in made["rounds"]:
-        block = one["visits"][0]["block"]
-        again = decide.decide(plan, known, [trial for trial in record if trial["block"] < block])
-        wrong += [] if json.loads(json.dumps(again))["rounds"][-1:] == [one] else [one["round"]]
-        known = {**known, "rounds": [*known["rounds"], one]}
+    assert search_kept["rounds"]
+    for round_ in search_kept["rounds"]:
+        block = round_["visits"][0]["block"]
+        again = decide.decide(plan, decided, [trial for trial in record if trial["block"] < block])
+        wrong += (
+            [] if json.loads(json.dumps(again))["rounds"][-1:] == [round_] else [round_["round"]]
+        )
+        decided = {**decided, "rounds": [*decided["rounds"], round_]}
     return wrong
 
 
 @pytest.fixture
 def world(probed, tmp_path):
-    made = Searching(tmp_path, probed)
-    made.begin(clock=False)
+    new_world = Searching(tmp_path, probed)
+    new_world.begin(clock=False)
     try:
-        yield made
+        yield new_world
     finally:
-        made.end()
+        new_world.end()
 
 
 def test_a_search_killed_at_random_moments_makes_the_same_visits(world):

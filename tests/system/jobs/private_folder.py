@@ -27,11 +27,11 @@ def make(private, **variables):
 
 def events(private, ident):
     """Return the events of a run in their order."""
-    found = [
+    events_of = [
         json.loads(path.read_text())
         for path in (private / f"artifacts/{ident}/job_events").glob("*-*.json")
     ]
-    return sorted(found, key=lambda event: event["counter"])
+    return sorted(events_of, key=lambda event: event["counter"])
 
 
 def artifacts(run):

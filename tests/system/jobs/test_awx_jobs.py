@@ -185,8 +185,10 @@ def test_a_cancelled_job_leaves_restored_hosts_and_the_next_one_goes_on(lab, tmp
 
 def check_events(events):
     """Who follows the job by its events sees each visit with its host, and each block."""
-    left = data(events, "Record what an earlier run left on the client", "runner_item_on_ok")
-    assert left["res"]["collected"] >= 1
+    names_of_remaining = data(
+        events, "Record what an earlier run left on the client", "runner_item_on_ok"
+    )
+    assert names_of_remaining["res"]["collected"] >= 1
     visit = data(events, "See in the packets what it does, and measure", "runner_item_on_ok")
     assert (visit["host"], visit["res"]["progress"][:22]) == ("node1", "node1-node2: block 1/1")
     assert data(events, "See how far the campaign is")["res"]["standing"] == {
