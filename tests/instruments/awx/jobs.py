@@ -280,8 +280,8 @@ class Runs:
         (private / "env/envvars").write_text(json.dumps({"ANSIBLE_HOST_KEY_CHECKING": "False"}))
 
     def _login(self, private, job):
-        """Write the key of a job's login; return the variables that go with it."""
-        found = {}
+        """Write the key of a job's login; return the variables that name it."""
+        tokens = {}
         for number in self.store.members(BY_NAME["job"], job["id"], "credentials"):
             inputs = self.store.get(BY_NAME["credential"], number)["inputs"]
             if inputs.get("ssh_key_data"):
@@ -291,17 +291,17 @@ class Runs:
                 "password": "ansible_password",
                 "become_password": "ansible_become_password",
             }
-            found.update({names[key]: inputs[key] for key in names if inputs.get(key)})
-        return found
+            tokens.update({names[key]: inputs[key] for key in names if inputs.get(key)})
+        return tokens
 
     def _take_events(self, job, private):
-        found = []
+        events = []
         for path in (private / "artifacts/job/job_events").glob("*-*.json"):
             with contextlib.suppress(ValueError):
-                found.append(json.loads(path.read_text()))
-        found.sort(key=lambda event: event["counter"])
-        self.events[job["id"]] = found
-        for event in found:
+                events.append(json.loads(path.read_text()))
+        events.sort(key=lambda event: event["counter"])
+        self.events[job["id"]] = events
+        for event in events:
             if event["event"] == "playbook_on_stats":
                 job["artifacts"] = event["event_data"].get("artifact_data", {})
 

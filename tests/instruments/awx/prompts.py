@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a template accepts at a launch, and how a job's variables reach Ansible.
 
-The rules are those of AWX 24.6.1: ``_accept_or_ignore_variables`` and ``_survey_element_validation``
+The rules come from AWX 24.6.1: ``_accept_or_ignore_variables`` and ``_survey_element_validation``
 of its ``awx/main/models/mixins.py``, ``safe_dump`` of its ``awx/main/utils/safe_yaml.py``.
 """
 
@@ -20,16 +20,16 @@ TEXTS = ("text", "textarea", "password")
 class Accepted:
     """The variables of a launch that a template accepts, those that it ignores, and the errors."""
 
-    def __init__(self, template, questions, given):
-        asked = {entry["variable"]: entry for entry in questions}
-        self.errors = [error for entry in questions for error in question_errors(entry, given)]
+    def __init__(self, template, questions, answers):
+        by_variable = {entry["variable"]: entry for entry in questions}
+        self.errors = [error for entry in questions for error in question_errors(entry, answers)]
         open_to_all = template["ask_variables_on_launch"]
         fixed = json.loads(template.get("extra_vars") or "{}")
-        self.variables = {k: v for k, v in given.items() if open_to_all or k in asked}
+        self.variables = {k: v for k, v in answers.items() if open_to_all or k in by_variable}
         # A value that is the template's own is neither accepted nor ignored.
         self.ignored = {
             key: value
-            for key, value in given.items()
+            for key, value in answers.items()
             if key not in self.variables and (key not in fixed or fixed[key] != value)
         }
 
@@ -46,12 +46,12 @@ class Accepted:
         return errors or None
 
 
-def question_errors(entry, given):
+def question_errors(entry, answers):
     """Return the errors of the answer to one question of a survey."""
     name, kind = entry["variable"], entry["type"]
-    if name not in given:
+    if name not in answers:
         return [f"'{name}' value missing"] if entry["required"] else []
-    value = given[name]
+    value = answers[name]
     if kind in TEXTS:
         return _text_errors(entry, value)
     if kind in NUMBERS:

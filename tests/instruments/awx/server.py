@@ -53,21 +53,21 @@ class Api:
     def answer(self, method, path, query, data):
         """Return ``(status, body)`` of a request to /api/v2/ + path."""
         self.requests.append((method, path))
-        words = [word for word in path.split("/") if word]
-        if not words or words[0] == "ping":
+        parts = [word for word in path.split("/") if word]
+        if not parts or parts[0] == "ping":
             return 200, {"version": VERSION}
-        if words[0] == "tokens":
-            return self._token(method, words)
-        if words[0] in UNIONS and method == "GET" and len(words) == 1:
-            return 200, self._page(words[0], self._union(words[0]), query)
-        kind = BY_ENDPOINT.get(words[0])
+        if parts[0] == "tokens":
+            return self._token(method, parts)
+        if parts[0] in UNIONS and method == "GET" and len(parts) == 1:
+            return 200, self._page(parts[0], self._union(parts[0]), query)
+        kind = BY_ENDPOINT.get(parts[0])
         if kind is None:
             raise NOT_FOUND
-        if len(words) == 1:
+        if len(parts) == 1:
             return self._collection(kind, method, query, data)
-        if len(words) == 2:
-            return self._object(kind, method, words[1], data)
-        return self._below(kind, method, words[1:3], query, data)
+        if len(parts) == 2:
+            return self._object(kind, method, parts[1], data)
+        return self._below(kind, method, parts[1:3], query, data)
 
     def _union(self, name):
         """Return the objects of several types; each has an organization there, or none."""
@@ -87,10 +87,10 @@ class Api:
             self._check_playbook(data)
         if kind.name == "schedule":
             self.launcher.check_schedule(data)
-        made = self.store.create(kind, data)
-        if kind.name == "project" and made["scm_type"]:
-            made["current_update"] = self.runs.sync_project(made)["id"]
-        return made
+        created = self.store.create(kind, data)
+        if kind.name == "project" and created["scm_type"]:
+            created["current_update"] = self.runs.sync_project(created)["id"]
+        return created
 
     def _check_playbook(self, data):
         project = self.store.anywhere(int(data.get("project") or 0))
@@ -105,8 +105,8 @@ class Api:
             return 200, self.shown(self.store.get(kind, number))
         if method == "PATCH":
             if kind.name == "job_template":
-                found = self.store.get(kind, number)
-                self._check_playbook({"project": found["project"], **data})
+                entry = self.store.get(kind, number)
+                self._check_playbook({"project": entry["project"], **data})
             if kind.name == "schedule":
                 self.launcher.check_schedule({**self.store.get(kind, number), **data})
             return 200, self.shown(self._change(kind, number, data))
@@ -119,10 +119,10 @@ class Api:
         """Change an object; a project whose source changes is synced, as in AWX."""
         source = ("scm_url", "scm_branch", "scm_type")
         before = [self.store.get(kind, number).get(key) for key in source]
-        found = self.store.change(kind, number, data)
-        if [found.get(key) for key in source] != before:
-            found["current_update"] = self.runs.sync_project(found)["id"]
-        return found
+        entry = self.store.change(kind, number, data)
+        if [entry.get(key) for key in source] != before:
+            entry["current_update"] = self.runs.sync_project(entry)["id"]
+        return entry
 
     def _check_unused(self, kind, number):
         """AWX does not delete what a job uses at this moment."""
@@ -132,16 +132,16 @@ class Api:
                 text = "Resource is being used by running jobs."
                 raise RefusedError(409, {"error": text, "active_jobs": [{"id": job["id"]}]})
 
-    def _below(self, kind, method, words, query, data):
-        number, name = words
-        found = self.store.get(kind, number)
+    def _below(self, kind, method, parts, query, data):
+        number, name = parts
+        entry = self.store.get(kind, number)
         if name in kind.lists:
             rows = self.store.members(kind, number, name)
             return self._list(f"{kind.endpoint}/{number}/{name}", rows, method, query, data)
         if name not in kind.actions:
             raise NOT_FOUND
         action = getattr(self, f"_do_{name}")
-        return action(method, found, query, data)
+        return action(method, entry, query, data)
 
     def _list(self, path, members, method, query, data):
         if method == "GET":
@@ -177,101 +177,101 @@ class Api:
             return 200, {}
         return 200, self.launcher.surveys.get(key, {})
 
-    def _do_launch(self, method, found, query, data):
+    def _do_launch(self, method, entry, query, data):
         if method == "GET":
-            survey = found["survey_enabled"]
+            survey = entry["survey_enabled"]
             return 200, {"can_start_without_user_input": not survey, "survey_enabled": survey}
-        job = self.launcher.launch(found, data)
+        job = self.launcher.launch(entry, data)
         return 201, {**self.shown(job), "ignored_fields": self.launcher.ignored.get(job["id"], {})}
 
-    def _do_relaunch(self, method, found, query, data):
+    def _do_relaunch(self, method, entry, query, data):
         self._only(method, "POST")
-        return 201, self.shown(self.launcher.relaunch(found))
+        return 201, self.shown(self.launcher.relaunch(entry))
 
-    def _do_update(self, method, found, query, data):
+    def _do_update(self, method, entry, query, data):
         self._only(method, "POST")
-        update = self.launcher.launch(found, {})
-        if found["type"] == "project":
-            found["current_update"] = update["id"]
+        update = self.launcher.launch(entry, {})
+        if entry["type"] == "project":
+            entry["current_update"] = update["id"]
         return 202, self.shown(update)
 
-    def _do_cancel(self, method, found, query, data):
+    def _do_cancel(self, method, entry, query, data):
         if method == "GET":
-            return 200, {"can_cancel": found["status"] in UNFINISHED}
-        if found["type"] == "workflow_job":
-            self.launcher.cancel_workflow(found)
+            return 200, {"can_cancel": entry["status"] in UNFINISHED}
+        if entry["type"] == "workflow_job":
+            self.launcher.cancel_workflow(entry)
         else:
-            self.runs.cancel(found)
+            self.runs.cancel(entry)
         return 202, None
 
-    def _do_events(self, method, found, query, data):
-        rows = self.runs.events.get(found["id"], [])
+    def _do_events(self, method, entry, query, data):
+        rows = self.runs.events.get(entry["id"], [])
         rows = [dict(row, id=number, type="event") for number, row in enumerate(rows, 1)]
-        return 200, self._page(f"{found['type']}s/{found['id']}/events", rows, query)
+        return 200, self._page(f"{entry['type']}s/{entry['id']}/events", rows, query)
 
     _do_job_events = _do_events
 
-    def _do_stdout(self, method, found, query, data):
-        content = self.runs.output.get(found["id"], "")
+    def _do_stdout(self, method, entry, query, data):
+        content = self.runs.output.get(entry["id"], "")
         return 200, {"content": content, "range": {"start": 0, "end": content.count("\n")}}
 
-    def _do_workflow_nodes(self, method, found, query, data):
-        kind = "workflow_job_node" if found["type"] == "workflow_job" else found["type"] + "_node"
-        rows = self.store.find(kind, **{found["type"]: found["id"]})
-        wanted = query.pop("job__name", None)
-        if wanted is not None:
+    def _do_workflow_nodes(self, method, entry, query, data):
+        kind = "workflow_job_node" if entry["type"] == "workflow_job" else entry["type"] + "_node"
+        rows = self.store.find(kind, **{entry["type"]: entry["id"]})
+        job_name = query.pop("job__name", None)
+        if job_name is not None:
             jobs = {row["id"]: self.store.anywhere(row["job"] or 0) for row in rows}
-            rows = [row for row in rows if (jobs[row["id"]] or {}).get("name") == wanted]
-        return 200, self._page(f"{found['type']}s/{found['id']}/workflow_nodes", rows, query)
+            rows = [row for row in rows if (jobs[row["id"]] or {}).get("name") == job_name]
+        return 200, self._page(f"{entry['type']}s/{entry['id']}/workflow_nodes", rows, query)
 
-    def _do_create_approval_template(self, method, found, query, data):
+    def _do_create_approval_template(self, method, entry, query, data):
         self._only(method, "POST")
-        made = self.store.create(BY_NAME["workflow_approval_template"], data)
-        found["unified_job_template"] = made["id"]
-        return 201, self.shown(made)
+        created = self.store.create(BY_NAME["workflow_approval_template"], data)
+        entry["unified_job_template"] = created["id"]
+        return 201, self.shown(created)
 
-    def _do_approve(self, method, found, query, data):
+    def _do_approve(self, method, entry, query, data):
         self._only(method, "POST")
-        self.launcher.settle(found, True)
+        self.launcher.settle(entry, True)
         return 204, None
 
-    def _do_deny(self, method, found, query, data):
+    def _do_deny(self, method, entry, query, data):
         self._only(method, "POST")
-        self.launcher.settle(found, False)
+        self.launcher.settle(entry, False)
         return 204, None
 
-    def _do_playbooks(self, method, found, query, data):
-        folder = self.runs.project_folder(found["id"])
+    def _do_playbooks(self, method, entry, query, data):
+        folder = self.runs.project_folder(entry["id"])
         return 200, sorted(str(path.relative_to(folder)) for path in folder.glob("**/*.yml"))
 
-    def _do_hosts(self, method, found, query, data):
-        rows = self.store.find("host", inventory=found["id"])
-        return 200, self._page(f"inventories/{found['id']}/hosts", rows, query)
+    def _do_hosts(self, method, entry, query, data):
+        rows = self.store.find("host", inventory=entry["id"])
+        return 200, self._page(f"inventories/{entry['id']}/hosts", rows, query)
 
-    def _do_script(self, method, found, query, data):
-        return 200, found.get("listed", {})
+    def _do_script(self, method, entry, query, data):
+        return 200, entry.get("listed", {})
 
     # -- what is shown ----------------------------------------------------------------------------
 
-    def shown(self, found):
+    def shown(self, entry):
         """Return an object as the API shows it: with its addresses, without its secrets."""
-        kind = BY_NAME[found["type"]]
-        url = f"/api/v2/{kind.endpoint}/{found['id']}/"
+        kind = BY_NAME[entry["type"]]
+        url = f"/api/v2/{kind.endpoint}/{entry['id']}/"
         hidden = ("listed", "current_update")
-        body = {key: value for key, value in found.items() if key not in hidden}
+        body = {key: value for key, value in entry.items() if key not in hidden}
         if kind.secret:
             body["inputs"] = {
                 key: ENCRYPTED if key in kind.secret and value else value
-                for key, value in found["inputs"].items()
+                for key, value in entry["inputs"].items()
             }
         related = {name: f"{url}{name}/" for name in (*kind.lists, *kind.actions)}
         for key in ("unified_job_template", "job"):
-            other = self.store.anywhere(found.get(key) or 0)
+            other = self.store.anywhere(entry.get(key) or 0)
             if other is not None:
                 endpoint = BY_NAME[other["type"]].endpoint
                 related[key] = f"/api/v2/{endpoint}/{other['id']}/"
         summary = {}
-        update = self.store.anywhere(found.get("current_update") or 0)
+        update = self.store.anywhere(entry.get("current_update") or 0)
         if update and update["status"] in UNFINISHED:
             summary["current_update"] = {"id": update["id"], "status": update["status"]}
         return {**body, "url": url, "related": related, "summary_fields": summary}
@@ -310,9 +310,9 @@ class Api:
 
     # -- login ------------------------------------------------------------------------------------
 
-    def _token(self, method, words):
+    def _token(self, method, parts):
         if method == "DELETE":
-            self.tokens.pop(int(words[1]), None)
+            self.tokens.pop(int(parts[1]), None)
             return 204, None
         number = len(self.tokens) + 1
         self.tokens[number] = secrets.token_hex(8)

@@ -369,7 +369,7 @@ UNIONS = {
         "workflow_approval",
     ),
 }
-# What goes with an object when it is deleted: {type: [(type of what goes, the field that names it)]}.
+# What is deleted together with an object: {type: [(type of what goes, the field that names it)]}.
 CASCADES = {
     "inventory": [("inventory_source", "inventory"), ("host", "inventory")],
     "workflow_job_template": [("workflow_job_template_node", "workflow_job_template")],
@@ -405,13 +405,13 @@ class Store:
 
     def change(self, kind, number, data):
         with self.lock:
-            found = self.get(kind, number)
+            entry = self.get(kind, number)
             fields = self._known(kind, data)
             self._check_references(kind, fields)
-            self._check_unique(kind, {**found, **fields}, found["id"])
-            self._keep_secrets(kind, found, fields)
-            found.update(fields)
-            return found
+            self._check_unique(kind, {**entry, **fields}, entry["id"])
+            self._keep_secrets(kind, entry, fields)
+            entry.update(fields)
+            return entry
 
     def get(self, kind, number):
         try:
@@ -419,30 +419,30 @@ class Store:
         except (KeyError, ValueError):
             raise RefusedError(404, {"detail": "Not found."}) from None
 
-    def find(self, name, /, **wanted):
+    def find(self, name, /, **criteria):
         """Return the objects of a type whose fields are as wanted."""
         with self.lock:
             return [
-                found
-                for found in self.objects[name].values()
-                if all(found.get(key) == value for key, value in wanted.items())
+                entry
+                for entry in self.objects[name].values()
+                if all(entry.get(key) == value for key, value in criteria.items())
             ]
 
     def delete(self, kind, number):
         with self.lock:
-            found = self.get(kind, number)
-            del self.objects[kind.name][found["id"]]
+            entry = self.get(kind, number)
+            del self.objects[kind.name][entry["id"]]
             for name, key in CASCADES.get(kind.name, []):
-                for other in self.find(name, **{key: found["id"]}):
+                for other in self.find(name, **{key: entry["id"]}):
                     self.delete(BY_NAME[name], other["id"])
             if kind.name in UNIONS["unified_job_templates"]:
-                for schedule in self.find("schedule", unified_job_template=found["id"]):
+                for schedule in self.find("schedule", unified_job_template=entry["id"]):
                     self.delete(BY_NAME["schedule"], schedule["id"])
             if kind.name == "workflow_job_template_node":
-                self._delete_approval(found)
+                self._delete_approval(entry)
             for members in self.lists.values():
-                if found["id"] in members:
-                    members.remove(found["id"])
+                if entry["id"] in members:
+                    members.remove(entry["id"])
 
     def _delete_approval(self, node):
         template = self.objects["workflow_approval_template"]
@@ -468,13 +468,13 @@ class Store:
         return {key: value for key, value in data.items() if key in allowed}
 
     @staticmethod
-    def _keep_secrets(kind, found, fields):
+    def _keep_secrets(kind, entry, fields):
         """What comes back as it was shown stays what it was."""
         if not kind.secret or "inputs" not in fields:
             return
         for key, value in fields["inputs"].items():
             if value == ENCRYPTED:
-                fields["inputs"][key] = found["inputs"].get(key)
+                fields["inputs"][key] = entry["inputs"].get(key)
 
     def _check_references(self, kind, fields):
         for key in kind.references:
@@ -492,6 +492,6 @@ class Store:
         for other in self.objects[kind.name].values():
             same = all(other.get(key) == fields.get(key) for key in kind.unique)
             if same and other["id"] != number:
-                words = " and ".join(key.replace("_", " ").capitalize() for key in kind.unique)
-                text = f"{kind.label} with this {words} already exists."
+                keys_text = " and ".join(key.replace("_", " ").capitalize() for key in kind.unique)
+                text = f"{kind.label} with this {keys_text} already exists."
                 raise RefusedError(400, {"__all__": [text]})

@@ -36,10 +36,10 @@ class Launcher:
             return []
         return self.surveys.get((template["type"], template["id"]), {}).get("spec", [])
 
-    def accept(self, template, given):
+    def accept(self, template, prompts):
         """Return (the variables of a job, the variables that are ignored) of a launch."""
         questions = self.questions(template)
-        accepted = Accepted(template, questions, given)
+        accepted = Accepted(template, questions, prompts)
         if accepted.errors:
             raise RefusedError(400, {"variables_needed_to_start": accepted.errors})
         defaults = {
@@ -53,34 +53,34 @@ class Launcher:
     def check_schedule(self, schedule):
         """Refuse a schedule with variables that its template does not accept."""
         template = self.store.anywhere(int(schedule["unified_job_template"]))
-        given = schedule.get("extra_data") or {}
+        extra_data = schedule.get("extra_data") or {}
         label = BY_NAME[template["type"]].label.title()
-        refusal = Accepted(template, self.questions(template), given).refusal(label)
+        refusal = Accepted(template, self.questions(template), extra_data).refusal(label)
         if refusal:
             raise RefusedError(400, refusal)
 
-    def launch(self, template, given):
+    def launch(self, template, prompts):
         """Return the new job of a template."""
         if template["type"] == "project":
             return self.runs.sync_project(template)
         if template["type"] == "inventory_source":
             return self.runs.sync_inventory(template)
-        extra = given.get("extra_vars") or {}
+        extra = prompts.get("extra_vars") or {}
         extra = json.loads(extra) if isinstance(extra, str) else extra
         variables, ignored = self.accept(template, extra)
         if template["type"] == "workflow_job_template":
             job = self._launch_workflow(template, variables)
         else:
-            prompted, ignored_prompts = self._prompts(template, given)
+            prompted, ignored_prompts = self._prompts(template, prompts)
             job = self._launch_job({**template, **prompted}, variables, "manual")
             ignored = {**ignored, **ignored_prompts}
         self.ignored[job["id"]] = ignored
         return job
 
     @staticmethod
-    def _prompts(template, given):
+    def _prompts(template, prompts):
         """Return (the fields of a job that a launch may set, those that it may not)."""
-        fields = {key: value for key, value in given.items() if key in JOB_DEFAULTS}
+        fields = {key: value for key, value in prompts.items() if key in JOB_DEFAULTS}
         fields.pop("extra_vars", None)
         asks = {"job_tags": "tags"}  # of the fields whose prompt has another name
         allowed = {
@@ -149,12 +149,12 @@ class Launcher:
 
     def _parents(self, nodes):
         """Return {node: [(its parent, by which list)]}."""
-        found = {node["id"]: [] for node in nodes}
+        parents = {node["id"]: [] for node in nodes}
         for node in nodes:
             for name in FOLLOWING:
                 for number in self.store.members(BY_NAME["workflow_job_node"], node["id"], name):
-                    found[number].append((node, name))
-        return found
+                    parents[number].append((node, name))
+        return parents
 
     def advance(self, workflow):
         """Start the nodes whose turn it is, and end the workflow when there is none."""
@@ -207,12 +207,12 @@ class Launcher:
 
     def _artifacts(self, parents):
         """Return what set_stats of all jobs before a node left: AWX hands it on as variables."""
-        found = {}
+        artifacts = {}
         for parent, _name in parents:
-            found.update(parent["artifacts"])
+            artifacts.update(parent["artifacts"])
             if parent["job"] is not None:
-                found.update(self._job(parent)["artifacts"])
-        return found
+                artifacts.update(self._job(parent)["artifacts"])
+        return artifacts
 
     def _spawn(self, workflow, node, parents):
         node["artifacts"] = self._artifacts(parents)

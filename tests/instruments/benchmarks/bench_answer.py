@@ -6,11 +6,12 @@ on one lab.
 
 1. All sets that a host can be in, measured once in many blocks, are the truth.
 2. Searches on the same lab, with other seeds: how far is each answer from the best set, and how
-   long did it take? Those of the stream have a third of the truth's time as their time budget, on
+   long did it take? Searches of the stream have a third of the truth's time as their time budget,
+   on
    the lab and in the replays.
 3. The loop that people write: all off, all on, one setting at a time, n times each. It takes the
-   settings whose mean is above that of all off, or all on where that is better still. The same the
-   other way round: all on, and each setting off by itself. Loops and search are replayed many times
+   settings whose mean is above the mean of all off, or all on if that is even better. The same the
+   other way round: all on, and each setting off alone. Loops and search are replayed many times
    on these trials, drawn at random, with the times that were measured here. Wrong is a set more
    than 2 % below the best.
 
@@ -141,7 +142,7 @@ def on_lab(lab, folder, case):
     Return the pool of trials, the seconds of a search and of one netperf, and the time budget of a
     search.
     """
-    whole, whole_seconds = measured(
+    whole_run, whole_seconds = measured(
         lab,
         folder,
         case,
@@ -152,7 +153,7 @@ def on_lab(lab, folder, case):
         confirm=0,
         profiles=every_set({"name": case, **CASES[case]}),
     )
-    plan, trials = read(whole)
+    plan, trials = read(whole_run)
     pool = Pool(plan, trials)
     print(
         f"all {len(pool.pool)} sets, {len(plan['visits'])} visits, {whole_seconds:.0f} s; "
@@ -182,7 +183,7 @@ def said(levels):
 
 
 def loss(pool, levels):
-    """Return as text how far a set is from the best one, and whether it is told from it."""
+    """Return as text how far a set is from the best one, and whether the difference is shown."""
     below, error = pool.loss(levels)
     return f"{below:.1%} below the best, standard error {error:.1%}, told from it with p {pool.told(levels):.2g}"
 
@@ -206,10 +207,10 @@ def replay(pool, once, search_seconds, budget):
     """Print how often the loops and the search are wrong when they are repeated on the trials of
     all sets.
     """
-    found = [pool.searched(seed, TRIALS, duration=DURATION, **budget) for seed in range(REPLAYS)]
-    answers = [loss for loss, _count in found if loss is not None]
+    searches = [pool.searched(seed, TRIALS, duration=DURATION, **budget) for seed in range(REPLAYS)]
+    answers = [loss for loss, _count in searches if loss is not None]
     wrong = np.mean([loss > WRONG for loss in answers]) if answers else float("nan")
-    visits = np.mean([count for _loss, count in found])
+    visits = np.mean([count for _loss, count in searches])
     print(
         f"{REPLAYS} replays. search: {search_seconds:.0f} s, {visits:.1f} visits, wrong {wrong:.1%} of its answers, "
         f"{np.mean(answers or [np.nan]):.1%} below the best on average, no answer {1 - len(answers) / REPLAYS:.1%}",

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Engines beside each other: the same workload by each, between two namespaces joined by a veth.
+"""Compare engines: the same workload by each, between two namespaces joined by a veth.
 
 Of each cell the rate, the CPU time of all its processes for each KB or transaction, and what engine
-sockets says of its own CPU. CPU time is that of a control group that client, servers and this
-script are in, so others on the machine are not counted (they do slow it). The order is random in
+sockets says of its own CPU. CPU time is counted for a control group with client, servers and this
+script, so others on the machine are not counted (they do slow it). The order is random in
 each round. Run as root, on a host with netperf, iperf3 and the controller cpuacct of cgroup v1.
 ``BENCH_ROUNDS`` (default 10) and ``BENCH_SECONDS`` (2) are the number of rounds and a cell's length.
 """
@@ -74,51 +74,51 @@ class Counted(run.Watch):
         return (after - before) / 1e9 / (ended - began)
 
 
-def ip(*words):
+def ip(*arguments):
     """Run ip."""
-    subprocess.run(["ip", *words], check=True)
+    subprocess.run(["ip", *arguments], check=True)
 
 
-def measure(engine, given):
+def measure(engine, keys):
     """Return (rate, us of CPU time for each KB or transaction, what its own code needed) of a cell."""
     load = workload.checked(
-        {"test": "TCP_STREAM", "duration": SECONDS, "cpu": False, **given, "engine": engine}
+        {"test": "TCP_STREAM", "duration": SECONDS, "cpu": False, **keys, "engine": engine}
     )
     watch = Counted()
     row = run.run_cell(load, [workload.endpoint(ENDPOINT)], watch, ACCESS.token)
     result, error = result_of(row)
     if error:
-        raise SystemExit(f"{engine} {given}: {error}")
+        raise SystemExit(f"{engine} {keys}: {error}")
     rate = result["transactions_per_s"] or result["throughput_mbps"]
     work = rate if result["transactions_per_s"] else rate * 1e6 / 8 / 1024
-    own = own_code(row["streams"][0]["raw"]) if engine == "sockets" else {}
-    return rate, watch.share() * 1e6 / work, own
+    own_share = own_code(row["streams"][0]["raw"]) if engine == "sockets" else {}
+    return rate, watch.share() * 1e6 / work, own_share
 
 
 def own_code(raw):
     """Return of each end (us of its own code a call or transaction, their share of its CPU time)."""
-    told = json.loads(raw)
-    found = {}
+    result = json.loads(raw)
+    shares = {}
     for end in ("client", "server"):
-        cpu = told[end]
-        count = cpu.get("calls") or told["transactions"]
-        found[end] = cpu["user"] * 1e6 / count, cpu["user"] / (cpu["user"] + cpu["system"])
-    return found
+        cpu = result[end]
+        count = cpu.get("calls") or result["transactions"]
+        shares[end] = cpu["user"] * 1e6 / count, cpu["user"] / (cpu["user"] + cpu["system"])
+    return shares
 
 
-def table(found):
+def table(rows_by_case):
     """Print the medians."""
-    for (cell, engine), rows in found.items():
+    for (cell, engine), rows in rows_by_case.items():
         rates, demands, cpus = zip(*rows)
-        own = ""
+        own_column = ""
         for end in cpus[0]:
             times, shares = zip(*(cpu[end] for cpu in cpus))
-            own += f"  {end} own code {statistics.median(times):.2f} us a call,"
-            own += f" {statistics.median(shares):.0%} of its CPU time"
+            own_column += f"  {end} own code {statistics.median(times):.2f} us a call,"
+            own_column += f" {statistics.median(shares):.0%} of its CPU time"
         low, middle, high = statistics.quantiles(rates, n=4)
         print(
             f"{cell:34} {engine:8} {middle:10.0f} ({low:.0f} to {high:.0f}, most {max(rates):.0f})"
-            f"  {statistics.median(demands):8.3f} us{own}",
+            f"  {statistics.median(demands):8.3f} us{own_column}",
             flush=True,
         )
 
@@ -136,9 +136,11 @@ def two_namespaces(engines):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
             ip("-n", name, "link", "set", device, "up")
         for engine in engines:
-            wanted = [{"netns": SERVER, "address": THERE, "port": PORTS[engine], "engine": engine}]
-            servers.start_all(wanted, ACCESS)
-            started.append(servers._state_file(wanted[0]))
+            servers_asked = [
+                {"netns": SERVER, "address": THERE, "port": PORTS[engine], "engine": engine}
+            ]
+            servers.start_all(servers_asked, ACCESS)
+            started.append(servers._state_file(servers_asked[0]))
         yield
     finally:
         servers.stop_all(started)
@@ -161,15 +163,15 @@ def counted():
 
 def main():
     """Build the namespaces, measure, and remove them."""
-    found = defaultdict(list)
+    rows_by_engine = defaultdict(list)
     everything = [(cell, engine) for cell, (engines, _given) in CELLS.items() for engine in engines]
     order = list(everything)
     with counted(), two_namespaces(PORTS):
         for _round in range(ROUNDS):
             random.shuffle(order)
             for cell, engine in order:
-                found[cell, engine].append(measure(engine, CELLS[cell][1]))
-    table({one: found[one] for one in everything})
+                rows_by_engine[cell, engine].append(measure(engine, CELLS[cell][1]))
+    table({case: rows_by_engine[case] for case in everything})
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def floor():
     waits included.
     """
     places = ([], ["ip", "netns", "exec", "tenant1"])
-    servers = [subprocess.Popen([*inside("node2"), *place, *SERVER]) for place in places]
+    servers = [subprocess.Popen([*inside("node2"), *node_cpus, *SERVER]) for node_cpus in places]
     try:
         time.sleep(1)  # until they listen
         start = time.time()
@@ -153,14 +153,14 @@ def parts_of(visit, timeline):
     began = last_start(tasks, APPLY, first)
     measured = last_start(tasks, MEASURE, first)
     looked = next(row["looked_s"] for row in timeline if "looked_s" in row and row["at"] > first)
-    asked = sum(trial["workload"]["duration"] for trial in visit)
+    seconds_asked = sum(trial["workload"]["duration"] for trial in visit)
     run = sum(
         stream["finished"] - stream["started"] for trial in visit for stream in trial["streams"]
     )
     return {
-        "asked": asked,
+        "asked": seconds_asked,
         "netperf longer than asked: connects, and up to 4 s of UDP_STREAM whose last packets were lost": run
-        - asked,
+        - seconds_asked,
         "cells beyond netperf: processes, CPU counters of both ends, spool": last - first - run,
         "apply the profile on both nodes and read it back": measured - began,
         "evidence: traffic and packet samples, each path and direction": looked,
@@ -173,20 +173,20 @@ def report(duration, span, timeline, visits):
     """Print what one campaign took."""
     parts = [parts_of(visit, timeline) for visit in visits]
     mean = {what: statistics.mean(part[what] for part in parts) for what in parts[0]}
-    asked, longer, *rest = mean.values()
-    ran = asked + longer
+    seconds_asked, longer, *rest = mean.values()
+    ran = seconds_asked + longer
     beyond = sum(rest[1:])
-    whole = sum(mean.values())
+    total = sum(mean.values())
     spread = [sum(list(part.values())[3:]) for part in parts]
     wall = span[1] - span[0]
     count = len(parts)
-    once = wall - count * whole
+    once = wall - count * total
     print(
         f"{duration} s cells, {CELLS} a visit, {count} visits: wall {wall:.1f} s, netperf ran {count * ran:.1f} s"
     )
     print(
-        f"  wall over netperf's time: {wall / count / ran:.3f}; of a visit {whole / ran:.3f}; "
-        f"of nine blocks, computed: {(NINE_BLOCKS * whole + once) / (NINE_BLOCKS * ran):.3f}"
+        f"  wall over netperf's time: {wall / count / ran:.3f}; of a visit {total / ran:.3f}; "
+        f"of nine blocks, computed: {(NINE_BLOCKS * total + once) / (NINE_BLOCKS * ran):.3f}"
     )
     print(
         f"  seconds a visit beyond its cells: {beyond:.2f} ({min(spread):.2f} to {max(spread):.2f})"

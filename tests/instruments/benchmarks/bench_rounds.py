@@ -54,11 +54,11 @@ def measured(lab, folder, name, pairs):
 def overlapping(trials):
     """Return the pairs of trials that share a node and were measured at the same time."""
     return [
-        (one["pair"], other["pair"])
-        for one, other in itertools.combinations(trials, 2)
-        if one["started"] < other["finished"]
-        and other["started"] < one["finished"]
-        and {one["client"], one["server"]} & {other["client"], other["server"]}
+        (first["pair"], other["pair"])
+        for first, other in itertools.combinations(trials, 2)
+        if first["started"] < other["finished"]
+        and other["started"] < first["finished"]
+        and {first["client"], first["server"]} & {other["client"], other["server"]}
     ]
 
 
@@ -68,7 +68,7 @@ def main():
     try:
         lab.up()
         with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
-            one, _trials, _plan = measured(lab, folder, "one", ["node1-node2"])
+            single, _trials, _plan = measured(lab, folder, "one", ["node1-node2"])
             seconds, trials, plan = measured(lab, folder, "all", "all")
     finally:
         lab.down()
@@ -79,8 +79,8 @@ def main():
             {
                 "rounds": f"{len(plan['pairs'])} pairs of {NODES} nodes in {rounds} rounds",
                 "visit_s": round(seconds, 1),
-                "visit_of_one_pair_s": round(one, 1),
-                "ratio_to_rounds_of_one_pair": round(seconds / rounds / one, 3),
+                "visit_of_one_pair_s": round(single, 1),
+                "ratio_to_rounds_of_one_pair": round(seconds / rounds / single, 3),
                 "promise": PROMISE,
             }
         )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What observing a trial costs: a long TCP_STREAM cut into parts, of which one in each pair is
+"""What observing a trial costs: a long TCP_STREAM cut into pairs of parts. One part of each pair is
 observed as a trial is.
 
 The promise: less than 1 % of a 10 s trial's throughput. A trial of any length is observed twice, at
@@ -146,12 +146,12 @@ def trials(lab, token):
     for _pair in range(TRIALS):
         names = sorted(ways)
         order.shuffle(names)
-        found = {
+        rates = {
             name: lab.ask("offload.lab.visit", "node1", cells=[cell], **ways[name])["trials"][0]
             for name in names
         }
-        assert bool(found["observed"].get("cpu")) and not found["alone"].get("cpu"), found
-        rows.append({name: trial["result"]["throughput_mbps"] for name, trial in found.items()})
+        assert bool(rates["observed"].get("cpu")) and not rates["alone"].get("cpu"), rates
+        rows.append({name: trial["result"]["throughput_mbps"] for name, trial in rates.items()})
     return rows
 
 

@@ -89,9 +89,9 @@ def timed_play(lab, playbook, **variables):
 
 def seconds_of(name, tasks):
     """Return the seconds of the tasks of a name together."""
-    found = [seconds for task, _begun, seconds in tasks if task == name]
-    assert found, (name, tasks)
-    return sum(found)
+    seconds = [seconds for task, _begun, seconds in tasks if task == name]
+    assert seconds, (name, tasks)
+    return sum(seconds)
 
 
 def measure_start(lab, count):
@@ -168,7 +168,7 @@ def floor_of(lab, what, count, nodes=2):
 
 
 def bench_tenants(count):
-    """Print and return the seconds of each task with so many tenants on each of two nodes."""
+    """Print and return the seconds of each task with ``count`` tenants on each of two nodes."""
     lab = Lab("bench")
     try:
         lab.up(**NETWORKS)
@@ -180,8 +180,8 @@ def bench_tenants(count):
             for what in ("create", "repeat")
         }
         floors["measure start"] = floor_of(lab, "measure start", count, nodes=1)
-        found = measure_start(lab, count)
-        seconds["measure start"] = found.pop("measure start")
+        start = measure_start(lab, count)
+        seconds["measure start"] = start.pop("measure start")
         seconds["delete"] = seconds_of("Remove the tenants", timed_play(lab, "teardown")[1])
     finally:
         lab.down()
@@ -199,15 +199,15 @@ def bench_tenants(count):
             ),
             flush=True,
         )
-    print(json.dumps(dict({"tenants": f"{count} on each of 2 nodes"}, **found)), flush=True)
+    print(json.dumps(dict({"tenants": f"{count} on each of 2 nodes"}, **start)), flush=True)
     return {
-        "seconds": dict(seconds, **{"processes of measure start": found["processes_s"]}),
+        "seconds": dict(seconds, **{"processes of measure start": start["processes_s"]}),
         "floor": floors,
     }
 
 
 def bench_nodes(count):
-    """Print the seconds that playbooks need for so many nodes."""
+    """Print the seconds that playbooks need for ``count`` nodes."""
     lab = Lab("bench", nodes=count)
     try:
         seconds = {
@@ -221,7 +221,7 @@ def bench_nodes(count):
 
 
 if __name__ == "__main__":
-    found = {size: bench_tenants(size) for size in TENANTS}
+    by_size = {size: bench_tenants(size) for size in TENANTS}
     for less, more in zip(TENANTS, TENANTS[1:]):
         for whose in ("seconds", "floor"):
             print(
@@ -230,8 +230,8 @@ if __name__ == "__main__":
                         "growth": f"{less} to {more} tenants, {more / less:.3g} times as many",
                         "of": whose,
                         "times as long": {
-                            what: round(found[more][whose][what] / before, 2)
-                            for what, before in found[less][whose].items()
+                            what: round(by_size[more][whose][what] / before, 2)
+                            for what, before in by_size[less][whose].items()
                         },
                     }
                 ),

@@ -1,12 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a short cell sees: the rate of cells of a quarter of a second to 4 s beside each other, between
+"""What a short cell sees: the rates of cells of 0.25 s to 4 s, compared between
 two namespaces joined by a veth, with TSO on and off.
 
 Slow start and the clocks take a share of a short cell. What matters for a campaign is whether the
 effect of a setting stays the same: the ratio of TSO on to off is given for each length, with the
-interval of the ratio to that of the longest cells. The order is random in each round. Run as root,
+interval of its quotient by the ratio of the longest cells. The order is random in each round. Run
+as root,
 on a host with netperf. ``BENCH_ROUNDS`` (default 12) is the number of rounds.
 """
 
@@ -38,11 +39,11 @@ LEVELS = ("off", "on")  # of TSO
 
 def measure(engine, test, seconds):
     """Return the rate of a cell."""
-    given = {"test": test, "duration": seconds, "cpu": False, "interim": 0.1, "engine": engine}
-    row = run.run_cell(workload.checked(given), [workload.endpoint(ENDPOINT)], token=ACCESS.token)
+    options = {"test": test, "duration": seconds, "cpu": False, "interim": 0.1, "engine": engine}
+    row = run.run_cell(workload.checked(options), [workload.endpoint(ENDPOINT)], token=ACCESS.token)
     result, error = result_of(row)
     if error:
-        raise SystemExit(f"{engine} {given}: {error}")
+        raise SystemExit(f"{engine} {options}: {error}")
     return result["transactions_per_s"] or result["throughput_mbps"]
 
 
@@ -56,12 +57,12 @@ def rounds(engine):
     """Yield of each round the logarithm of each rate."""
     cells = list(itertools.product(TESTS, LENGTHS))
     for _round in range(ROUNDS):
-        found = {}
+        by_case = {}
         for level in random.sample(LEVELS, len(LEVELS)):
             switch(level)
             for test, seconds in random.sample(cells, len(cells)):
-                found[test, level, seconds] = math.log(measure(engine, test, seconds))
-        yield found
+                by_case[test, level, seconds] = math.log(measure(engine, test, seconds))
+        yield by_case
 
 
 def interval(logarithms):
@@ -74,17 +75,17 @@ def interval(logarithms):
     )
 
 
-def show(engine, found):
+def show(engine, by_case):
     """Print the table of an engine."""
     print(
-        f"{engine}: ratio, low, high; the rate, and the effect of TSO, to those of {LENGTHS[-1]} s"
+        f"{engine}: ratio, low, high; rate and effect of TSO, over their values at {LENGTHS[-1]} s"
     )
     for test, seconds in itertools.product(TESTS, LENGTHS[:-1]):
-        rate = [one[test, "on", seconds] - one[test, "on", LENGTHS[-1]] for one in found]
+        rate = [one[test, "on", seconds] - one[test, "on", LENGTHS[-1]] for one in by_case]
         effects = []
-        for one in found:
-            short = one[test, "on", seconds] - one[test, "off", seconds]
-            effects.append(short - (one[test, "on", LENGTHS[-1]] - one[test, "off", LENGTHS[-1]]))
+        for row in by_case:
+            short = row[test, "on", seconds] - row[test, "off", seconds]
+            effects.append(short - (row[test, "on", LENGTHS[-1]] - row[test, "off", LENGTHS[-1]]))
         print(f"{test:12} {seconds:5} s   rate {interval(rate)}   effect {interval(effects)}")
 
 

@@ -8,7 +8,8 @@ random order, each from its own start of the playbook. A report is made of the f
 the first seven, and so on. An effect is shown by the block from which on all these reports show it, at
 the time at which that block ended. What one way does not show counts as shown at its last trial's end:
 the ratio is then nearer to 1 than it is. What neither shows is left out, and so is what the two show in
-opposite directions, which is printed. Two ratios are told: of the first effect that a campaign shows,
+opposite directions, which is printed. Two ratios are printed: of the first effect that a campaign
+shows,
 and of all.
 
 Two campaigns, each of eight tables, two paths with one stream, four, one connection of transactions and
@@ -75,9 +76,9 @@ class LabBefore:
         self.name = name
 
     def _do(self, method, *arguments, **options):
-        asked = json.dumps([self.name, method, arguments, options])
+        message = json.dumps([self.name, method, arguments, options])
         environment = {**os.environ, "PYTHONPATH": self.path}
-        subprocess.run([sys.executable, "-c", CALL, asked], env=environment, check=True)
+        subprocess.run([sys.executable, "-c", CALL, message], env=environment, check=True)
 
     def up(self):
         self._do("up")
@@ -127,13 +128,13 @@ def measured(lab, folder, name, way):
 
 def shown_by(plan, trials, start):
     """Return of each effect when it was shown for good, in seconds from the start."""
-    found = {}
+    shown_of = {}
     for blocks in range(LEAST, plan["blocks"] + 1):
-        own = [trial for trial in trials if trial["block"] <= blocks]
-        now = max(trial["finished"] for trial in own) - start
-        shown = said_of(plan, own, blocks)
-        found = {effect: found.get(effect, now) for effect in shown}
-    return found
+        within = [trial for trial in trials if trial["block"] <= blocks]
+        now = max(trial["finished"] for trial in within) - start
+        shown = said_of(plan, within, blocks)
+        shown_of = {effect: shown_of.get(effect, now) for effect in shown}
+    return shown_of
 
 
 def said_of(plan, trials, blocks):
@@ -167,8 +168,8 @@ def compared(runs):
             print(f"  {effect.table}: better one way, worse the other")
             continue
         ratios.every.append(auto.when.get(effect, auto.end) / before.when.get(effect, before.end))
-        said = " / ".join(time_said(run, effect) for run in (before, auto))
-        print(f"  {effect.table} {effect.state}: {said}")
+        times = " / ".join(time_said(run, effect) for run in (before, auto))
+        print(f"  {effect.table} {effect.state}: {times}")
     if ratios.every:
         first, other = (min([*run.when.values(), run.end]) for run in (auto, before))
         ratios.first.append(first / other)
@@ -190,17 +191,17 @@ def main():
     different = list(dict.fromkeys((before, lab)))
     with tempfile.TemporaryDirectory(prefix="offload-lab-bench-") as folder:
         try:
-            for one in different:
-                one.up()
+            for row in different:
+                row.up()
             for name in CAMPAIGNS:
                 pairs = [pair(labs, folder, name, number) for number in range(PAIRS)]
-                first = chain.from_iterable(own.first for own in pairs)
+                first = chain.from_iterable(pair.first for pair in pairs)
                 every = chain.from_iterable(own.every for own in pairs)
                 print(f"{name}, the first effect: {told(list(first))}")
                 print(f"{name}, all effects: {told(list(every))}", flush=True)
         finally:
-            for one in different:
-                one.down()
+            for row in different:
+                row.down()
 
 
 def told(ratios):

@@ -11,14 +11,15 @@ hours: its logarithms are scaled so that cells of 1 s scatter by 5 %, and keep t
 
 - *offload.lab* compares in random blocks; its test is the report's, at its own 5 %. As before: cells
   of 1 s. auto: the length of cells and the number of blocks are chosen from the first blocks.
-- *netperf loop*: so many runs of 1 s without the setting, then as many with it, table after table;
+- *netperf loop*: n runs of 1 s without the setting, then n with it, table after table;
   Welch's t test.
 - *LNST*: the same runs; a difference of the means beyond a threshold in per cent is one.
 - *benchstat*: the same runs; the Mann-Whitney U test.
 
-Same error: of campaigns in which nothing differs, one in twenty claims anything. offload.lab is taken
-as it is. The others are given the threshold with which they keep it on this noise, which nobody knows
-on a machine of their own; what they claim falsely with their usual one is told, too.
+Same error: of campaigns in which nothing differs, one in twenty claims anything. offload.lab is
+unchanged. The others are given the threshold with which they keep it on this noise, which nobody
+knows
+on a machine of their own; what they claim falsely with their usual one is printed, too.
 
 BENCH_CAMPAIGNS (100) are simulated for each tool and time. Other series:
 .venv/bin/python tests/instruments/benchmarks/record_series.py
@@ -64,8 +65,8 @@ def scaled(values):
     """Return a series whose cells of 1 s scatter by :data:`CELL`."""
     logarithms = np.log(np.array(values, dtype=float))
     many = round(1 / STEP)
-    whole = logarithms[: len(logarithms) // many * many].reshape(-1, many)
-    cells = np.log(np.exp(whole).mean(axis=1)).std()
+    trimmed = logarithms[: len(logarithms) // many * many].reshape(-1, many)
+    cells = np.log(np.exp(trimmed).mean(axis=1)).std()
     return np.exp((logarithms - logarithms.mean()) * CELL / cells)
 
 
@@ -83,19 +84,19 @@ class Machine:
         first = int(self.now / STEP) % self.length
         count = max(1, round(seconds / STEP))
         self.now += seconds
-        whole, rest = divmod(count, self.length)
+        blocks_done, rest = divmod(count, self.length)
         part = self.sums[first + rest] - self.sums[first]
-        total = whole * self.sums[self.length] + part
+        total = blocks_done * self.sums[self.length] + part
         return total / count * (self.effect if treated else 1.0)
 
 
 def block(machine, order, seconds):
     """Return the logarithms of a block's visits, (tables, rows)."""
-    found = np.zeros((TABLES, VISITS))
+    logs = np.zeros((TABLES, VISITS))
     for row in order:
         machine.now += BESIDE
-        found[:, row] = [np.log(machine.cell(seconds, row == 1)) for _table in range(TABLES)]
-    return found
+        logs[:, row] = [np.log(machine.cell(seconds, row == 1)) for _table in range(TABLES)]
+    return logs
 
 
 def blocks_of(machine, generator, budget, auto):
@@ -106,15 +107,15 @@ def blocks_of(machine, generator, budget, auto):
     begun = begin(budget) if auto else Begun(MOST, 1.0)
     fitting = int(budget * begun.blocks / begun.cost())
     first = min(MOST, begun.blocks, fitting)
-    found = [
+    blocks_found = [
         block(machine, np.argsort(orders[:, number]), begun.seconds) for number in range(first)
     ]
     if not auto or fitting <= begun.blocks:
-        return found, np.ones(len(found))
-    chosen = choose(found, begun, budget)
+        return blocks_found, np.ones(len(blocks_found))
+    chosen = choose(blocks_found, begun, budget)
     for number in range(begun.blocks, min(MOST, chosen.blocks)):
-        found.append(block(machine, np.argsort(orders[:, number]), chosen.seconds))
-    return found, chosen.weights(len(found))
+        blocks_found.append(block(machine, np.argsort(orders[:, number]), chosen.seconds))
+    return blocks_found, chosen.weights(len(blocks_found))
 
 
 def ours(machine, generator, seconds, auto):
@@ -122,16 +123,16 @@ def ours(machine, generator, seconds, auto):
     values, weights = blocks_of(machine, generator, seconds - ONCE, auto)
     if len(values) < 6:
         return 0.0, False
-    cpu = [-own / 2 for own in values]  # what it costs goes with it
+    cpu = [-own / 2 for own in values]  # a faster cell costs less CPU
     both = [np.stack(metrics) for metrics in zip(values, cpu)]
-    said = judged(Measured(both, weights), np.log(machine.effect))
-    return said.shown.mean(), said.claims
+    judgement = judged(Measured(both, weights), np.log(machine.effect))
+    return judgement.shown.mean(), judgement.claims
 
 
 def runs(machine, seconds):
-    """Return what a loop measures in so many seconds, [(without, with)], a pair a table."""
+    """Return what a loop measures in ``seconds``, [(without, with)], a pair a table."""
     each = max(2, int(seconds / (2 * TABLES * (1 + START))))
-    found = []
+    results = []
     for _table in range(TABLES):
         pair = []
         for treated in (False, True):
@@ -140,8 +141,8 @@ def runs(machine, seconds):
                 machine.now += START
                 values.append(machine.cell(1.0, treated))
             pair.append(np.array(values))
-        found.append(pair)
-    return found
+        results.append(pair)
+    return results
 
 
 def t_test(without, treated):
@@ -169,11 +170,11 @@ LOOPS = {  # name: (what is small where a difference is claimed, its usual limit
 def loop_scores(series, seconds, score, ratio, seed):
     """Return (campaigns, tables) of scores; of what points the wrong way the largest."""
     generator = np.random.default_rng(seed)
-    found = []
+    scores = []
     for _campaign in range(CAMPAIGNS):
         pairs = runs(Machine(series, generator, ratio), seconds)
-        found.append([score(*pair) if ratio == 1 or right(pair) else np.inf for pair in pairs])
-    return np.array(found)
+        scores.append([score(*pair) if ratio == 1 or right(pair) else np.inf for pair in pairs])
+    return np.array(scores)
 
 
 def right(pair):
@@ -191,15 +192,15 @@ def loop(series, seconds, score, usual):
 
 def campaigns(series, seconds, auto):
     """Return (share of tables shown, false claims) of offload.lab."""
-    found = []
-    for ratio, place, seed in ((RATIO, 0, 2), (1.0, 1, 1)):
+    results = []
+    for ratio, index, seed in ((RATIO, 0, 2), (1.0, 1, 1)):
         generator = np.random.default_rng(seed)
-        own = [
-            ours(Machine(series, generator, ratio), generator, seconds, auto)[place]
+        own_results = [
+            ours(Machine(series, generator, ratio), generator, seconds, auto)[index]
             for _campaign in range(CAMPAIGNS)
         ]
-        found.append(np.mean(own))
-    return found
+        results.append(np.mean(own_results))
+    return results
 
 
 def reached(shares):
@@ -218,15 +219,15 @@ def reached(shares):
 def main():
     """Print a line for each series."""
     recorded = json.loads(SERIES.read_text(encoding="utf-8"))
-    for name, one in recorded["series"].items():
-        series = scaled(one)
-        found = {
+    for name, series_entry in recorded["series"].items():
+        series = scaled(series_entry)
+        results = {
             "offload.lab, 1 s": [campaigns(series, seconds, False) for seconds in TIMES],
             "offload.lab, auto": [campaigns(series, seconds, True) for seconds in TIMES],
         }
         for tool, (score, usual) in LOOPS.items():
-            found[tool] = [loop(series, seconds, score, usual) for seconds in TIMES]
-        times = {tool: reached([own[0] for own in rows]) for tool, rows in found.items()}
+            results[tool] = [loop(series, seconds, score, usual) for seconds in TIMES]
+        times = {tool: reached([own[0] for own in rows]) for tool, rows in results.items()}
         base = times["offload.lab, auto"]
         print(
             json.dumps(
@@ -241,11 +242,11 @@ def main():
                     },
                     "shown": {
                         tool: [round(float(own[0]), 2) for own in rows]
-                        for tool, rows in found.items()
+                        for tool, rows in results.items()
                     },
                     "false_with_usual_limit": {
                         tool: [round(float(own[1]), 3) for own in rows]
-                        for tool, rows in found.items()
+                        for tool, rows in results.items()
                     },
                 }
             ),

@@ -4,7 +4,7 @@
 """Open vSwitch's userspace datapath without and with ``userspace-tso-enable``: streams of iperf3
 between namespaces and its local bridge, as ovs-dev measured them in 2020 (docs/studies/userspace_tso.md).
 
-The daemon is started anew for each round, since it reads the option at its start. Without it all
+The daemon is started again for each round, since it reads the option at its start. Without it all
 ends have ``tx off``: the datapath could not fill in their checksums. Root; an Open vSwitch of its own
 in a namespace of its own. ``BENCH_ROUNDS`` (default 10) and ``BENCH_SECONDS`` (3) are the number of
 rounds and a cell's length.
@@ -45,14 +45,14 @@ CELLS = (
 PORT = 13870
 
 
-def call(*words):
+def call(*arguments):
     """Run a command and return its output."""
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
-def inside(netns, *words):
+def inside(netns, *arguments):
     """Run a command in a namespace."""
-    return call("ip", "netns", "exec", netns, *words)
+    return call("ip", "netns", "exec", netns, *arguments)
 
 
 class Switch:
@@ -62,14 +62,14 @@ class Switch:
         self.folder = folder
         self.tools = ("env", f"OVS_RUNDIR={folder}")
 
-    def vsctl(self, *words):
+    def vsctl(self, *arguments):
         """Run ovs-vsctl."""
-        call(*self.tools, "ovs-vsctl", f"--db=unix:{self.folder}/db.sock", *words)
+        call(*self.tools, "ovs-vsctl", f"--db=unix:{self.folder}/db.sock", *arguments)
 
-    def daemon(self, name, *words):
+    def daemon(self, name, *arguments):
         """Start a daemon in the namespace."""
         kept = (f"--pidfile={self.folder}/{name}.pid", f"--log-file={self.folder}/{name}.log")
-        inside(HOST, *self.tools, name, *words, "--detach", "--no-chdir", *kept)
+        inside(HOST, *self.tools, name, *arguments, "--detach", "--no-chdir", *kept)
 
     def up(self):
         """Start the database, with a bridge and its ports in it."""
@@ -87,8 +87,8 @@ class Switch:
     def start(self, tso):
         """Start the datapath without or with segmentation by it."""
         self.stop("ovs-vswitchd")
-        wanted = f"other_config:userspace-tso-enable={'true' if tso else 'false'}"
-        self.vsctl("--no-wait", "set", "Open_vSwitch", ".", wanted)
+        tso_option = f"other_config:userspace-tso-enable={'true' if tso else 'false'}"
+        self.vsctl("--no-wait", "set", "Open_vSwitch", ".", tso_option)
         self.daemon("ovs-vswitchd", f"unix:{self.folder}/db.sock")
         addresses("br0", *ENDS["local bridge"])
         for name, (netns, _four, _six) in ENDS.items():
@@ -131,28 +131,33 @@ def up():
 
 def measure(sender, receiver, family):
     """Return the Mbit/s of a stream, None where it failed."""
-    here = ENDS[sender]
+    near_end = ENDS[sender]
     there = ENDS[receiver]
-    wanted = {"netns": there[0], "address": there[family], "port": PORT, "engine": "iperf3"}
-    access = servers.Access(servers.token_of([]), [here[family]])
-    servers.start_all([wanted], access)
+    server_asked = {"netns": there[0], "address": there[family], "port": PORT, "engine": "iperf3"}
+    access = servers.Access(servers.token_of([]), [near_end[family]])
+    servers.start_all([server_asked], access)
     try:
         load = workload.checked(
             {"engine": "iperf3", "test": "TCP_STREAM", "duration": SECONDS, "cpu": False}
         )
-        end = {"netns": here[0], "local": here[family], "address": there[family], "port": 12865}
+        end = {
+            "netns": near_end[0],
+            "local": near_end[family],
+            "address": there[family],
+            "port": 12865,
+        }
         result, error = result_of(run.run_cell(load, [workload.endpoint(end)], token=access.token))
     finally:
-        servers.stop_all([servers._state_file(wanted)])
+        servers.stop_all([servers._state_file(server_asked)])
     if error:
         print(f"{sender} to {receiver}: {error}", flush=True)
         return None
     return result["throughput_mbps"]
 
 
-def table(found):
+def table(rates):
     """Print medians, and the ratio of each round's pair with its 95 % interval."""
-    for cell, rows in found.items():
+    for cell, rows in rates.items():
         off, on = zip(*rows)
         logs = [math.log(after / before) for before, after in rows]
         mean = statistics.mean(logs)
@@ -171,23 +176,23 @@ def table(found):
 
 def main():
     """Measure all cells in each round, without and with, in random order."""
-    found = defaultdict(list)
+    rates = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="ol-bench-") as folder:
         switch = Switch(folder)
         try:
             up()
             switch.up()
             for _round in range(ROUNDS):
-                seen = {}
+                packets_seen = {}
                 for tso in random.sample((False, True), 2):
                     switch.start(tso)
                     for cell in random.sample(CELLS, len(CELLS)):
-                        seen[cell, tso] = measure(*cell)
+                        packets_seen[cell, tso] = measure(*cell)
                 for cell in CELLS:
-                    pair = seen[cell, False], seen[cell, True]
+                    pair = packets_seen[cell, False], packets_seen[cell, True]
                     if None not in pair:
-                        found[cell].append(pair)
-            table(found)
+                        rates[cell].append(pair)
+            table(rates)
         finally:
             switch.stop("ovs-vswitchd", "ovsdb-server")
             for netns, _four, _six in ENDS.values():

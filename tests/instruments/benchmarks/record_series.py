@@ -39,13 +39,13 @@ def on_a_grid(parts):
 
 def main(seconds, source, *netperf):
     """Write the series of all tests."""
-    found = {}
+    series_by_name = {}
     for test in TESTS:
         argv = [*netperf, "-t", test, "-l", seconds, "-D", "0.1"]
         done = subprocess.run(argv, check=True, capture_output=True, text=True)
         series = on_a_grid(parse_netperf(done.stdout)[0]["interim"])
-        found[test] = [float(f"{value:.4g}") for value in series if value > 0]
-    text = json.dumps({"schema": 1, "source": source, "step_s": STEP, "series": found})
+        series_by_name[test] = [float(f"{value:.4g}") for value in series if value > 0]
+    text = json.dumps({"schema": 1, "source": source, "step_s": STEP, "series": series_by_name})
     SERIES.write_text(f"{text}\n", encoding="utf-8")
 
 

@@ -19,38 +19,38 @@ ENGINES = ("netperf", "iperf3")
 
 def effects(analysis):
     """Return the effect on throughput of each table: (path, MTU, traffic, engine) to its row."""
-    found = {}
+    by_case = {}
     for table in analysis["tables"]:
         traffic, engine = table["workload"].rsplit("_", 1)
         metrics = {metric["metric"]: metric for metric in table["metrics"]}
         (row,) = metrics["throughput"]["rows"]
-        found[table["path"], table["mtu"], traffic, engine] = row
-    return found
+        by_case[table["path"], table["mtu"], traffic, engine] = row
+    return by_case
 
 
 def half_width(row):
     return (math.log(row["high"]) - math.log(row["low"])) / 2
 
 
-def agree(one, other):
+def agree(first, other):
     """Return whether two effects differ by no more than their intervals allow together."""
-    allowed = math.hypot(half_width(one), half_width(other))
-    return abs(math.log(one["ratio"]) - math.log(other["ratio"])) <= allowed
+    allowed = math.hypot(half_width(first), half_width(other))
+    return abs(math.log(first["ratio"]) - math.log(other["ratio"])) <= allowed
 
 
 def main(path):
     """Print the table."""
     with open(path, encoding="utf-8") as stream:
-        found = effects(json.load(stream))
-    places = sorted({place[:3] for place in found})
+        effects_found = effects(json.load(stream))
+    places = sorted({case[:3] for case in effects_found})
     agreed = 0
-    for place in places:
-        one, other = (found[(*place, engine)] for engine in ENGINES)
-        agreed += agree(one, other)
+    for case in places:
+        first, other = (effects_found[(*case, engine)] for engine in ENGINES)
+        agreed += agree(first, other)
         shown = " | ".join(
-            f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})" for row in (one, other)
+            f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})" for row in (first, other)
         )
-        print(f"| {place[0]} | {place[1]} | {place[2]} | {shown} | {agree(one, other)} |")
+        print(f"| {case[0]} | {case[1]} | {case[2]} | {shown} | {agree(first, other)} |")
     print(f"{agreed} of {len(places)} tables agree.")
 
 

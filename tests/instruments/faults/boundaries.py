@@ -41,11 +41,11 @@ def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
     Return ``(exit status, boundaries that were reached, output)``.
     """
     minutes = MINUTES if kill_at or kill_task else UNDISTURBED
-    given = {
+    variables_given = {
         f"offload_lab_{key}": value
         for key, value in dict(variables, dead_man_minutes=minutes).items()
     }
-    argv = ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(given)]
+    argv = ["ansible-playbook", f"playbooks/{playbook}.yml", "-e", json.dumps(variables_given)]
     variables = {
         "OFFLOAD_LAB_NAME": lab.name,
         "OFFLOAD_LAB_NODES": "2",
@@ -54,14 +54,14 @@ def play(lab, folder, playbook, variables, *, kill_at=0, kill_task=""):
     return until(kill_at, argv, folder / lab.name, **variables)
 
 
-def until(number, argv, place, *, cwd=CHECKOUT, seconds=600, **variables):
-    """Run a command until the boundary of this number, 0 for its end; what it says is kept beside
+def until(number, argv, path, *, cwd=CHECKOUT, seconds=600, **variables):
+    """Run a command until the boundary of this number, 0 for its end; its output is kept in
     ``place``.
 
     Return ``(exit status, boundaries that were reached, output)``.
     """
-    boundaries = Path(f"{place}.boundaries")
-    output = Path(f"{place}.output")
+    boundaries = Path(f"{path}.boundaries")
+    output = Path(f"{path}.output")
     boundaries.unlink(missing_ok=True)
     with output.open("w") as stream:
         process = subprocess.Popen(
@@ -120,9 +120,9 @@ def settle(lab, accepted, patience=PATIENCE):
         while armed(lab) and time.monotonic() < deadline:
             time.sleep(0.5)
         now = state(lab)
-        found = min((unlike(before, now) for before in accepted), key=len)
-        if not found or time.monotonic() > deadline:
-            return found
+        changes = min((unlike(before, now) for before in accepted), key=len)
+        if not changes or time.monotonic() > deadline:
+            return changes
         time.sleep(0.5)
 
 
@@ -132,7 +132,7 @@ def tidy(lab):
         lab.inside(number, "rm", "-f", FIRED)
 
 
-def strike_all(labs, playbook, chosen, one):
+def strike_all(labs, playbook, chosen, strike_boundary):
     """Have ``one(lab, number)`` strike at each of the boundaries, lab by lab; return what it found
     wrong.
 
@@ -151,27 +151,28 @@ def strike_all(labs, playbook, chosen, one):
         try:
             if time.monotonic() > end:
                 return None
-            found = one(lab, int(boundary.split()[0]))
+            outcome = strike_boundary(lab, int(boundary.split()[0]))
         finally:
             free.put(lab)
         print(
-            f"{time.strftime('%H:%M:%S')} {playbook} {boundary}: {found or 'as before'}", flush=True
+            f"{time.strftime('%H:%M:%S')} {playbook} {boundary}: {outcome or 'as before'}",
+            flush=True,
         )
-        if not found:
+        if not outcome:
             with struck.open("a") as stream:
                 stream.write(boundary + "\n")
-        return [(boundary, found)] if found else []
+        return [(boundary, outcome)] if outcome else []
 
     with ThreadPoolExecutor(len(labs)) as pool:
-        found = pool.map(strike, [boundary for boundary in chosen if boundary not in done])
+        outcomes = pool.map(strike, [boundary for boundary in chosen if boundary not in done])
         try:
-            found = list(found)
+            outcomes = list(outcomes)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    wrong = [row for rows in found if rows for row in rows]
-    if None in found and not wrong:
-        pytest.skip(f"{found.count(None)} boundaries of {playbook} are left: run it again")
+    wrong = [row for rows in outcomes if rows for row in rows]
+    if None in outcomes and not wrong:
+        pytest.skip(f"{outcomes.count(None)} boundaries of {playbook} are left: run it again")
     if not wrong:
         struck.unlink(missing_ok=True)
     return wrong

@@ -22,11 +22,11 @@ def shell(*argv):
 
 
 def links(where):
-    found = {}
+    links_by_name = {}
     for row in json.loads(shell("ip", *where, "-json", "-details", "address", "show")):
         name = row["ifname"]
         enter = ["ip", "netns", "exec", where[1]] if where else []
-        found[name] = {
+        links_by_name[name] = {
             "mtu": row["mtu"],
             "up": "UP" in row["flags"],
             "queues": [row.get("num_tx_queues"), row.get("num_rx_queues")],
@@ -46,7 +46,7 @@ def links(where):
                 shell(*enter, "ethtool", option, name) for option in ("-k", "-l", "-g", "-c", "-a")
             ],
         }
-    return found
+    return links_by_name
 
 
 def ovs(table, *columns):
@@ -72,7 +72,8 @@ def buffers():
 
 
 def readable(path):
-    """Return a path with its content; the kernel refuses to read that of a device with one queue."""
+    """Return a path with its content; the kernel refuses to read this file of a device with one
+    queue."""
     try:
         return f"{path} {Path(path).read_text()}"
     except OSError:

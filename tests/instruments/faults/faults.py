@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faults: what is done to a running campaign, and what mends it where the world must be mended
-by hand.
+"""The faults: what is done to a running campaign, and how the test repairs what nothing else
+repairs.
 """
 
 from __future__ import annotations
@@ -132,14 +132,14 @@ def bit_flipped(world, random):
     data = bytearray(world.record.read_bytes()) if world.record.exists() else bytearray()
     if not data:
         return False
-    place = random.randrange(len(data))
+    position = random.randrange(len(data))
     bit = 1 << random.randrange(8)
-    hit = data[:place].count(b"\n")  # a newline that is turned joins two lines
-    joined = {hit, hit + 1} if data[place] == 10 else {hit}
+    hit = data[:position].count(b"\n")  # a newline that is turned joins two lines
+    joined = {hit, hit + 1} if data[position] == 10 else {hit}
     world.expected = _ids(
         line for number, line in enumerate(data.split(b"\n")[:-1]) if number not in joined
     )
-    data[place] ^= bit
+    data[position] ^= bit
     world.record.write_bytes(data)
     return True
 

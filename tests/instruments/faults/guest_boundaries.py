@@ -58,8 +58,8 @@ class World:
         }
 
     def argv(self, playbook, **options):
-        given = {f"offload_lab_{key}": value for key, value in options.items()}
-        return ["ansible-playbook", f"offload.lab.{playbook}", "-e", json.dumps(given)]
+        variables_given = {f"offload_lab_{key}": value for key, value in options.items()}
+        return ["ansible-playbook", f"offload.lab.{playbook}", "-e", json.dumps(variables_given)]
 
     def play(self, playbook, **options):
         return run(
@@ -78,9 +78,9 @@ class World:
             "dead_man_minutes": boundaries.MINUTES if kill_at else boundaries.UNDISTURBED,
         }
         argv = self.argv("integrity", **options)
-        place = self.folder / name
+        folder = self.folder / name
         told = {"cwd": self.folder, "seconds": PATIENCE, **self.variables}
-        return boundaries.until(kill_at, argv, place, **told)
+        return boundaries.until(kill_at, argv, folder, **told)
 
     def inside(self, number, *argv, rc=0):
         """Run a command in a machine, and return its output."""
@@ -99,16 +99,16 @@ class World:
         status, _reached, output = self.measure(name, number)
         if status != -9:
             return [f"not killed, exit status {status}: {output[-2000:]}"]
-        found = boundaries.settle(self, [before], SLOW)
+        changes = boundaries.settle(self, [before], SLOW)
         boundaries.tidy(self)
-        return found
+        return changes
 
 
 def evenly(reached, count):
-    """Return so many of the boundaries, from the first to the last."""
+    """Return ``count`` of the boundaries, from the first to the last."""
     step = max(1, len(reached) / count)
-    places = sorted({int(step * place) for place in range(min(count, len(reached)))})
-    return [reached[place] for place in places]
+    places = sorted({int(step * index) for index in range(min(count, len(reached)))})
+    return [reached[index] for index in places]
 
 
 def strikes(world, count, seconds, first):
@@ -124,9 +124,9 @@ def strikes(world, count, seconds, first):
         if time.monotonic() > end:
             break
         number = int(boundary.split()[0])
-        found = world.strike(f"boundary{number}", number, before)
-        print(f"{time.strftime('%H:%M:%S')} {boundary}: {found or 'as before'}", flush=True)
-        rows.append(found)
+        changes = world.strike(f"boundary{number}", number, before)
+        print(f"{time.strftime('%H:%M:%S')} {boundary}: {changes or 'as before'}", flush=True)
+        rows.append(changes)
     return rows
 
 

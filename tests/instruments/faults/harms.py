@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Harms to a network that is there already while a campaign varies its settings: how long until both
+"""Harms to an existing network while a campaign varies its settings: how long until both
 nodes are as they were, and what is left.
 
 Usage: python tests/instruments/faults/harms.py [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the latest.
@@ -106,7 +106,7 @@ HARMS = {
 
 
 def features(lab, node, gone=None):
-    """Return the features of the devices of the path at a node, less those of one that is gone."""
+    """Return the features of the path's devices at a node, without the device that is gone."""
     names = [(netns, name) for netns, name in PLACES if (node, name) != (2, gone)]
     return [on(lab, node, "ethtool", "-k", name, netns=netns) for netns, name in names]
 
@@ -116,16 +116,16 @@ def of_both(lab, gone=None):
     return [features(lab, node, gone) for node in (1, 2)]
 
 
-def seconds_to(lab, wanted, gone):
+def seconds_to(lab, target, gone):
     """Wait until both nodes have the features that are wanted; return the seconds of each, None where
     it never had.
     """
     begun = time.monotonic()
     took = [None, None]
     while None in took and time.monotonic() - begun < WITHOUT_CONTROLLER:
-        for place, node in enumerate((1, 2)):
-            if took[place] is None and features(lab, node, gone) == wanted[place]:
-                took[place] = time.monotonic() - begun
+        for index, node in enumerate((1, 2)):
+            if took[index] is None and features(lab, node, gone) == target[index]:
+                took[index] = time.monotonic() - begun
         time.sleep(0.02)
     return took
 
@@ -139,10 +139,10 @@ def start(lab, folder):
         "health_checks": [["test", "!", "-e", str(folder / "harm")]],
         "live_report": False,
     }
-    words = json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})
+    extra_vars = json.dumps({f"offload_lab_{key}": value for key, value in variables.items()})
     with (folder / "output").open("w") as stream:
         return subprocess.Popen(
-            ["ansible-playbook", "playbooks/measure.yml", "-e", words],
+            ["ansible-playbook", "playbooks/measure.yml", "-e", extra_vars],
             cwd=CHECKOUT,
             env=environment(OFFLOAD_LAB_NAME=lab.name, OFFLOAD_LAB_NODES="2"),
             start_new_session=True,
@@ -166,8 +166,8 @@ def strike(lab, folder, name, generator):
     """Do one harm to a campaign; return the seconds to each node restored, and what is wrong."""
     harm = HARMS[name]
     before = of_both(lab)
-    found = lab.state()
-    wanted = of_both(lab, harm.gone)
+    state_before = lab.state()
+    targets = of_both(lab, harm.gone)
     process = start(lab, folder)
     problems = []
     if until(lambda: of_both(lab) != before, LONGEST) is None:
@@ -175,7 +175,7 @@ def strike(lab, folder, name, generator):
     time.sleep(generator.uniform(0, 6))
     until(lambda: of_both(lab) != before, LONGEST)
     harm.do(lab, folder, process)
-    took = seconds_to(lab, wanted, harm.gone)
+    took = seconds_to(lab, targets, harm.gone)
     if None in took:
         problems.append("a node was not restored")
     with suppress(subprocess.TimeoutExpired):
@@ -184,9 +184,9 @@ def strike(lab, folder, name, generator):
     problems += ended(process, folder, harm)
     if name == "controller killed":
         lab.play("restore", ends=ENDS)
-    left = unlike(found, lab.state())
+    changes = unlike(state_before, lab.state())
     # What was measured stays there until a controller has recorded it; a killed one has not.
-    return took, problems + [text for text in left if SPOOL not in text]
+    return took, problems + [text for text in changes if SPOOL not in text]
 
 
 def ended(process, folder, harm):
@@ -196,9 +196,9 @@ def ended(process, folder, harm):
         problems.append("the campaign did not end")
         os.killpg(process.pid, signal.SIGKILL)
     output = (folder / "output").read_text()
-    if process.wait() == 0 or not any(words in output for words in harm.said):
-        said = " or ".join(harm.said)
-        problems.append(f"it ended with {process.returncode} and did not say '{said}'")
+    if process.wait() == 0 or not any(ending in output for ending in harm.said):
+        endings = " or ".join(harm.said)
+        problems.append(f"it ended with {process.returncode} and did not say '{endings}'")
         errors = [line for line in output.splitlines() if "ERROR" in line or "fatal:" in line]
         print(*errors, sep="\n")
     return problems
@@ -206,8 +206,8 @@ def ended(process, folder, harm):
 
 def shown(took):
     """Return the seconds of both nodes as a reader sees them."""
-    words = ["never" if seconds is None else f"{seconds:.1f} s" for seconds in took]
-    return " and ".join(words)
+    times = ["never" if seconds is None else f"{seconds:.1f} s" for seconds in took]
+    return " and ".join(times)
 
 
 def table(rows):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Harms that a node sees itself, to two nodes whose settings are varied while their switches watch: how
-long until both are as they were, and what is left. Without a campaign, so many of them take minutes.
+long until both are as they were, and what is left. Without a campaign, COUNT harms take minutes.
 
 Usage: python tests/instruments/faults/node_harms.py [COUNT [SEED [SECONDS]]]. It ends after SECONDS at the
 latest. Needs root.
@@ -71,8 +71,8 @@ def vary(lab, generator):
 
 def fired(lab):
     """Return why switches have restored their node, of those that have."""
-    said = [on(lab, node, "cat", FIRED) for node in NODES]
-    return [text.strip() for text in said if "No such file" not in text]
+    marks_fired = [on(lab, node, "cat", FIRED) for node in NODES]
+    return [text.strip() for text in marks_fired if "No such file" not in text]
 
 
 def strike(lab, folder, name, generator):
@@ -81,8 +81,8 @@ def strike(lab, folder, name, generator):
     """
     harm = HARMS[name]
     before = of_both(lab)
-    found = lab.state()
-    wanted = of_both(lab, harm.gone)
+    state_before = lab.state()
+    targets = of_both(lab, harm.gone)
     problems = arm(lab, folder)
     took = None
     vary(lab, generator)
@@ -92,17 +92,17 @@ def strike(lab, folder, name, generator):
     too_early = fired(lab)
     if not too_early:
         harm.do(lab, folder, None)
-        took = seconds_to(lab, wanted, harm.gone)
+        took = seconds_to(lab, targets, harm.gone)
         harm.undo(lab, folder)
     for host in NODES.values():
         lab.ask("dead_man_switch", host, state="disarmed")
         lab.ask("restore", host)
         lab.ask("snapshot", host, state="absent")
     if too_early:
-        return None, too_early + unlike(found, lab.state())
+        return None, too_early + unlike(state_before, lab.state())
     if None in took:
         problems.append("a node was not restored")
-    return took, problems + unlike(found, lab.state())
+    return took, problems + unlike(state_before, lab.state())
 
 
 def main(count=100, seed=1, seconds=86400):

@@ -16,8 +16,8 @@ GAP = (0.2, 6)  # seconds between two faults
 
 
 def pick(rows, survived, random):
-    """Return the faults of the next run: so many that a campaign survives, then one that it does
-    not.
+    """Return the faults of the next run: ``survived`` ones that a campaign survives, then a fatal
+    one.
 
     ``rows`` are ``{fault: [struck, ...]}``; those that were struck least come first.
     """
@@ -73,10 +73,10 @@ def wait_for_visit(world):
 def judge(world):
     """Return what is wrong with the trials."""
     trials = world.trials()
-    found = Counter(trial["id"] for trial in trials)
+    counts = Counter(trial["id"] for trial in trials)
     return (
-        [f"double: {name}" for name, count in found.items() if count > 1]
-        + [f"lost: {name}" for name in sorted(world.expected - set(found))]
+        [f"double: {name}" for name, count in counts.items() if count > 1]
+        + [f"lost: {name}" for name in sorted(world.expected - set(counts))]
         + [f"wrong profile: {name}" for name in world.wrong_profiles(trials)]
     )
 
@@ -84,8 +84,8 @@ def judge(world):
 def complete(world):
     """Return what is wrong with a campaign that has come to its end."""
     planned = Counter(world.planned())
-    found = Counter(trial["id"] for trial in world.trials())
-    return [] if planned == found else [f"planned {planned}, recorded {found}"]
+    counts = Counter(trial["id"] for trial in world.trials())
+    return [] if planned == counts else [f"planned {planned}, recorded {counts}"]
 
 
 def finish(world):

@@ -6,7 +6,7 @@ switch's minutes.
 
 OFFLOAD_LAB_FAULTS=all takes every boundary of the playbooks, otherwise a handful. The whole goes on
 where it was ended (tests/output/boundaries has what was struck); OFFLOAD_LAB_FAULTS_SECONDS says
-when it ends by itself.
+after how many seconds it ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
 # Where a guard could be missing: when the servers run, between snapshot and change, and before the node
 # is restored.
 MEASURE = ("Check the ends of all paths", "See in the packets", "Restore the node, forget")
-# On a network that is there already, also when nothing is changed yet, and when the node was restored.
+# On an existing network, also when nothing is changed yet, and when the node was restored.
 OWN = (
     "Make the paths of what the nodes found",
     "Apply the profile",
@@ -60,35 +60,36 @@ OWN_CAMPAIGN = {**CAMPAIGN, "paths": ["pods"], "mtus": [9000], "factors": ["tx",
 
 @pytest.fixture
 def pods(lab_packages_required):
-    """Nodes without a lab, in each of which a pod is behind a tunnel as flannel makes it."""
+    """Nodes without a lab. Each has a pod behind a tunnel as flannel makes it."""
     before = traces()
-    made = [Lab(f"systestown{number}") for number in range(1, LABS + 1)]
-    for lab in made:
+    pods_labs = [Lab(f"systestown{number}") for number in range(1, LABS + 1)]
+    for lab in pods_labs:
         lab.clear()
         lab.play("nodes")
         for node in (1, 2):
             make_pod(lab, node)
-    yield made
-    for lab in made:
+    yield pods_labs
+    for lab in pods_labs:
         lab.play("nodes_absent")
-    assert [left_behind(before, lab.name) for lab in made] == [{}] * len(made)
+    assert [left_behind(before, lab.name) for lab in pods_labs] == [{}] * len(pods_labs)
 
 
 @pytest.fixture(scope="module")
 def labs(lab_packages_required):
     before = traces()
-    made = [Lab(f"systestbound{number}") for number in range(1, LABS + 1)]
-    for lab in made:
+    bound_labs = [Lab(f"systestbound{number}") for number in range(1, LABS + 1)]
+    for lab in bound_labs:
         lab.down()
         lab.up()
-    yield made
-    for lab in made:
+    yield bound_labs
+    for lab in bound_labs:
         lab.down()
-    assert [left_behind(before, lab.name) for lab in made] == [{}] * len(made)
+    assert [left_behind(before, lab.name) for lab in bound_labs] == [{}] * len(bound_labs)
 
 
 def chosen(reached, names):
-    """Return the boundaries to strike at, of those of a whole run: the first before each of the
+    """Return the boundaries to strike at, from all boundaries of a whole run: the first before each
+    of the
     tasks ``names``.
     """
     tasks = [line.partition(" ")[2].split(" : ")[-1] for line in reached]
@@ -107,9 +108,9 @@ def strike(run, number, accepted):
     status, _reached, output = boundaries.play(*run, kill_at=number)
     if status != -9:
         return [f"not killed, exit status {status}: {output[-3000:]}"]
-    found = boundaries.settle(run[0], accepted)
+    changes = boundaries.settle(run[0], accepted)
     boundaries.tidy(run[0])
-    return found
+    return changes
 
 
 def measuring(folder, name):
@@ -165,11 +166,11 @@ def test_apply(labs, tmp_path):
         lab.play("revert")
 
     def one(lab, number):
-        found = strike(
+        outcome = strike(
             (lab, tmp_path, "apply", APPLIED), number, [before[lab.name], applied[lab.name]]
         )
         lab.play("revert")
-        return found + list(differences(before[lab.name], boundaries.state(lab)))
+        return outcome + list(differences(before[lab.name], boundaries.state(lab)))
 
     assert boundaries.strike_all(labs, "apply", chosen(reached, APPLY), one) == []
 

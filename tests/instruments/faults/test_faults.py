@@ -26,14 +26,14 @@ def world(lab_packages_required, tmp_path_factory):
     before = traces()
     lab = Lab("systestfaults")
     lab.down()
-    made = World(tmp_path_factory.mktemp("faults"), lab)
+    new_world = World(tmp_path_factory.mktemp("faults"), lab)
     try:
-        made.make()
-        made.begin()
-        yield made
+        new_world.make()
+        new_world.begin()
+        yield new_world
     finally:
-        made.end()
-        made.remove()
+        new_world.end()
+        new_world.remove()
     assert left_behind(before, lab.name) == {}
 
 

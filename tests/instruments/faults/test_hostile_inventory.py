@@ -128,7 +128,8 @@ def everything():
 
 
 def quiet(names):
-    """Return names of temporary files less those of Ansible and of other users of this machine."""
+    """Return names of temporary files, without the files of Ansible and of other users of this
+    machine."""
     return [name for name in names if "hostile" in name]
 
 
@@ -223,11 +224,11 @@ def test_nothing_ran_and_nothing_was_written(answers):
     _cases, before, after = answers
     assert not MARK.exists()
     # Other labs may come and go on this machine meanwhile.
-    made = (after[0]["namespaces"] - before[0]["namespaces"]) | (
+    leftovers = (after[0]["namespaces"] - before[0]["namespaces"]) | (
         after[0]["files"] - before[0]["files"]
     )
     assert [
-        name for name in made if re.search(r"hostile|^[^a-z/]|/probe-|/netserver-|aaaa", name)
+        name for name in leftovers if re.search(r"hostile|^[^a-z/]|/probe-|/netserver-|aaaa", name)
     ] == []
     assert after[1] == before[1]
     assert quiet(after[2]) == quiet(before[2])

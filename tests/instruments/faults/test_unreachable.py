@@ -35,15 +35,15 @@ NAME = f"systestgone{zlib.crc32(str(CHECKOUT).encode()) % 1000}"
 @pytest.fixture(scope="module")
 def lab(lab_packages_required):
     before = traces()
-    made = Lab(NAME, 4)
-    made.clear()
+    new_lab = Lab(NAME, 4)
+    new_lab.clear()
     try:
-        made.up()
+        new_lab.up()
         for number in range(1, 5):  # it stays after a campaign, until teardown
-            made.ask("offload.lab.probe", f"node{number}", address=f"198.18.0.{number}")
-        yield made
+            new_lab.ask("offload.lab.probe", f"node{number}", address=f"198.18.0.{number}")
+        yield new_lab
     finally:
-        made.down()
+        new_lab.down()
     assert left_behind(before, NAME) == {}
 
 
@@ -114,8 +114,8 @@ def test_its_pair_stops_and_the_others_go_on(lab, tmp_path, gone, other):
     assert 0 < sum(pair == "node3-node4" for pair, _name in done) < len(planned) / 2
 
     lab.play("report", campaign=CAMPAIGN, results_dir=str(tmp_path))
-    said = f"{len(planned) - len(done)} of {len(planned)} trials were not measured"
-    assert said in (record.parent / "report.md").read_text()
+    sentence = f"{len(planned) - len(done)} of {len(planned)} trials were not measured"
+    assert sentence in (record.parent / "report.md").read_text()
 
     lab.play("restore")  # it can be reached again
     assert list(differences(before, lab.state())) == []

@@ -27,7 +27,7 @@ CAMPAIGN = {
     "duration": 1,
 }
 JUMPED = 3600  # seconds; the clock jumps by days, and no campaign lasts an hour
-SETTLE = 60  # seconds; what was started for one trial ends by itself within it
+SETTLE = 60  # seconds; processes of one trial end within this time
 
 
 def descendants(pid):
@@ -38,12 +38,12 @@ def descendants(pid):
             parents.setdefault(int(entry.read_text().rpartition(")")[2].split()[1]), []).append(
                 int(entry.parent.name)
             )
-    found = []
-    left = [pid]
-    while left:
-        found.append(left.pop())
-        left += parents.get(found[-1], [])
-    return found
+    children = []
+    to_visit = [pid]
+    while to_visit:
+        children.append(to_visit.pop())
+        to_visit += parents.get(children[-1], [])
+    return children
 
 
 class World:
@@ -141,7 +141,7 @@ class World:
         )
 
     def set_clock(self, seconds):
-        """Set that clock to so many seconds after, or before, the true time."""
+        """Set that clock to ``seconds`` after, or before, the true time."""
         (self.folder / "clock.new").write_text(f"{seconds:+d}\n")
         (self.folder / "clock.new").rename(self.folder / "clock")
 
@@ -165,7 +165,7 @@ class World:
         return records.read(str(self.record))[0]
 
     def planned(self):
-        """Return the ids of the campaign's plan, as far as it is decided; none where a fault came
+        """Return the ids of the campaign's plan, as far as this is decided; none where a fault came
         before it.
         """
         plan = self.plan()
@@ -262,9 +262,9 @@ class World:
                 now[node]["files"] = [
                     name for name in now[node]["files"] if complete or not name.startswith(kept)
                 ]
-            found = list(differences(self.before, now))
-            if not found or time.monotonic() > deadline:
-                return found
+            changes = list(differences(self.before, now))
+            if not changes or time.monotonic() > deadline:
+                return changes
             time.sleep(1)
 
     def tso(self, node):
@@ -280,8 +280,8 @@ class World:
         rows = []
         plan = self.plan()
         for _sampler, path in self.samplers:
-            found = [line.split() for line in path.read_text().splitlines()]
-            rows.append([(float(moment), int(value)) for moment, value in found])
+            profiles = [line.split() for line in path.read_text().splitlines()]
+            rows.append([(float(moment), int(value)) for moment, value in profiles])
         return [
             trial["id"]
             for trial in trials
@@ -290,9 +290,9 @@ class World:
                 "clock_jump_s" not in trial
                 if abs(trial["finished"] - trial["started"]) > JUMPED
                 else any(
-                    values_in(seen, trial["started"] + 0.1, trial["finished"] - 0.1)
+                    values_in(profile, trial["started"] + 0.1, trial["finished"] - 0.1)
                     != {int(plan["profiles"][trial["profile"]]["levels"]["tso"] == "on")}
-                    for seen in rows
+                    for profile in rows
                 )
             )
         ]

@@ -129,9 +129,9 @@ def insert(random, text):
 
 def replace(random, text):
     """Put a word in the place of another."""
-    words = text.split(" ")
-    words[random.randrange(len(words))] = random.choice(WORDS)
-    return " ".join(words)
+    parts = text.split(" ")
+    parts[random.randrange(len(parts))] = random.choice(WORDS)
+    return " ".join(parts)
 
 
 def swap_lines(random, text):
@@ -148,19 +148,19 @@ STEPS = (cut, tear, flip, flip, insert, insert, replace, replace, swap_lines)
 
 def change_value(random, text):
     """Exchange or drop one value inside a JSON document, which stays one."""
-    place = document = json.loads(text)
+    node_value = document = json.loads(text)
     while True:
-        keys = list(place) if isinstance(place, dict) else range(len(place))
+        keys = list(node_value) if isinstance(node_value, dict) else range(len(node_value))
         if not keys:
             return text
         key = random.choice(keys)
-        if not isinstance(place[key], (dict, list)) or random.random() < 0.3:
+        if not isinstance(node_value[key], (dict, list)) or random.random() < 0.3:
             break
-        place = place[key]
+        node_value = node_value[key]
     if random.random() < 0.2:
-        del place[key]
+        del node_value[key]
     else:
-        place[key] = random.choice(VALUES)
+        node_value[key] = random.choice(VALUES)
     return json.dumps(document)
 
 

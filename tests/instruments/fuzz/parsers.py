@@ -189,7 +189,7 @@ def read_campaign(path):
 
 
 def record_rows(path):
-    """Read trials, and each line by itself."""
+    """Read trials, and each line alone."""
     good, bad = records.scan(path)
     return [record for _number, _line, record in good], [reason for _number, _line, reason in bad]
 

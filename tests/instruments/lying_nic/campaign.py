@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A campaign of design integrity over a NIC that lies, without Ansible: the plan, the check and the
-verdict are those of the collection.
+verdict come from the collection.
 
 ``python -m …lying_nic.campaign FAULT…`` prints a line for each fault: what the verdict is, what it
 blames, what it would switch off, and how long it took.
@@ -74,11 +74,13 @@ def _check(nodes: Nodes, seconds: float, address: str) -> payload.Payload:
         return payload.checked(FAILED)
 
 
-def campaign(fault: str, name: str = "ol-fault", tunnel: bool = False, **asked: object) -> Found:
+def campaign(
+    fault: str, name: str = "ol-fault", tunnel: bool = False, **overrides: object
+) -> Found:
     """Run a campaign over a NIC with a fault; return what it says."""
-    plan = make_plan(read_campaign({**ASKED, **asked}), "2026-01-05T00:00:00Z")
+    plan = make_plan(read_campaign({**ASKED, **overrides}), "2026-01-05T00:00:00Z")
     seconds = plan["workloads"][0]["duration"]
-    seen = payload.Checks({}, {})
+    checks = payload.Checks({}, {})
     began = time.monotonic()
     address = VXLAN_SERVER if tunnel else SERVER
     with Nodes(fault, name, tunnel) as nodes, served(nodes, address):
@@ -87,13 +89,13 @@ def campaign(fault: str, name: str = "ol-fault", tunnel: bool = False, **asked: 
             nodes.ethtool(*(word for setting in levels.items() for word in setting))
             for cell in visit["cells"]:
                 where = (cell["path"], visit["mtu"], visit["profile"])
-                seen.see(where, None, _check(nodes, seconds, address))
-    (row,) = integrity.verdicts(plan, seen)
-    found = cure.cure_of(plan, seen, {(row.path, row.mtu): row.blames})
+                checks.see(where, None, _check(nodes, seconds, address))
+    (row,) = integrity.verdicts(plan, checks)
+    cure_found = cure.cure_of(plan, checks, {(row.path, row.mtu): row.blames})
     return Found(
         row.verdict,
         [blame.settings for blame in row.blames],
-        found.off if found else [],
+        cure_found.off if cure_found else [],
         row.troubled,
         row.trials,
         time.monotonic() - began,
@@ -103,10 +105,10 @@ def campaign(fault: str, name: str = "ol-fault", tunnel: bool = False, **asked: 
 def main(faults: list[str]) -> None:
     """Print a line for each fault."""
     for fault in faults:
-        found = campaign(fault)
+        result = campaign(fault)
         print(
-            f"{fault}: {found.verdict} {found.blamed or ''} off: {', '.join(found.off) or '-'}; "
-            f"{found.troubled} of {found.trials} trials, {found.seconds:.0f} s",
+            f"{fault}: {result.verdict} {result.blamed or ''} off: {', '.join(result.off) or '-'}; "
+            f"{result.troubled} of {result.trials} trials, {result.seconds:.0f} s",
             flush=True,
         )
 

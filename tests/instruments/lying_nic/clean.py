@@ -4,8 +4,8 @@
 """Short campaigns of design integrity where nothing is wrong: none may say anything but clean.
 
 ``python -m …lying_nic.clean PLACE COUNT`` prints a line for each campaign that says more, and the
-sums. PLACE is ``nic`` (the NIC that lies, without a fault), ``veth``, or ``hogs``: the NIC, beside two
-processes that keep CPUs busy.
+sums. PLACE is ``nic`` (the NIC that lies, without a fault), ``veth``, or ``hogs``: the NIC while
+two processes keep CPUs busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHORT = {"duration": 1, "blocks": 1, "factors": ["tx", {"name": "tso", "needs": 
 
 @contextlib.contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """Keep so many CPUs busy until the block ends."""
+    """Keep ``count`` CPUs busy until the block ends."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _hog in range(count)]
     try:
         yield
@@ -36,27 +36,27 @@ def hogs(count: int) -> Iterator[None]:
             hog.wait()
 
 
-def clean_runs(place: str, count: int) -> list[Found]:
+def clean_runs(location: str, count: int) -> list[Found]:
     """Run campaigns; print what any says that is not clean."""
-    fault, busy = PLACES[place]
-    found = list[Found]()
+    fault, busy = PLACES[location]
+    runs = list[Found]()
     with hogs(busy):
         for number in range(1, count + 1):
-            run = campaign(fault, f"ol-{place}", **SHORT)
-            found.append(run)
+            run = campaign(fault, f"ol-{location}", **SHORT)
+            runs.append(run)
             if run.verdict != CLEAN or run.troubled:
-                print(f"{place} {number}: {run}", flush=True)
-    return found
+                print(f"{location} {number}: {run}", flush=True)
+    return runs
 
 
-def main(place: str, count: str) -> None:
+def main(location: str, count: str) -> None:
     """Print what is not clean, and the sums."""
-    found = clean_runs(place, int(count))
-    said = sum(run.verdict != CLEAN for run in found)
-    trials = sum(run.trials for run in found)
-    troubled = sum(run.troubled for run in found)
+    runs = clean_runs(location, int(count))
+    false_claims = sum(run.verdict != CLEAN for run in runs)
+    trials = sum(run.trials for run in runs)
+    troubled = sum(run.troubled for run in runs)
     print(
-        f"{place}: {said} of {len(found)} are not clean, {troubled} of {trials} trials in trouble"
+        f"{location}: {false_claims} of {len(runs)} are not clean, {troubled} of {trials} trials in trouble"
     )
 
 

@@ -79,14 +79,14 @@ class CaseOutcome(NamedTuple):
 
 def seen(fault: str, guilty: str, duration: int) -> CaseOutcome:
     """Measure a campaign over a card with a fault, and print its row."""
-    found = campaign(fault, duration=duration)
-    blamed = [setting for blame in found.blamed for setting, on in blame.items() if on]
+    result = campaign(fault, duration=duration)
+    blamed = [setting for blame in result.blamed for setting, on in blame.items() if on]
     print(
-        f"| {fault} | {found.troubled} of {found.trials} | {found.verdict}"
-        f" | {', '.join(blamed) or '-'} | {', '.join(found.off) or '-'} | {found.seconds:.0f} s |",
+        f"| {fault} | {result.troubled} of {result.trials} | {result.verdict}"
+        f" | {', '.join(blamed) or '-'} | {', '.join(result.off) or '-'} | {result.seconds:.0f} s |",
         flush=True,
     )
-    return CaseOutcome(found.verdict != "clean", guilty in blamed, found.seconds)
+    return CaseOutcome(result.verdict != "clean", guilty in blamed, result.seconds)
 
 
 def main(first: int = 1, last: int = len(CASES)) -> None:

@@ -51,9 +51,9 @@ class Nodes:
         """Run a command in one of the namespaces, and return what it printed."""
         return self.run("ip", "netns", "exec", self.spaces[number], *argv)
 
-    def ethtool(self, *words: str) -> None:
+    def ethtool(self, *arguments: str) -> None:
         """Set features of the first node's device."""
-        self.inside(0, "ethtool", "-K", DEVICES[0], *words)
+        self.inside(0, "ethtool", "-K", DEVICES[0], *arguments)
 
     def __enter__(self) -> Nodes:
         try:
@@ -78,11 +78,11 @@ class Nodes:
                 self._make_tunnel(number, space, name)
 
     def _make_veth(self) -> None:
-        one, other = (("name", name, "netns", space) for name, space in zip(DEVICES, self.spaces))
-        self.run("ip", "link", "add", *one, "type", "veth", "peer", *other)
+        first, other = (("name", name, "netns", space) for name, space in zip(DEVICES, self.spaces))
+        self.run("ip", "link", "add", *first, "type", "veth", "peer", *other)
 
     def _make_nic(self) -> None:
-        taps = [wire.open_tap(*place) for place in zip(DEVICES, self.spaces)]
+        taps = [wire.open_tap(*tap_place) for tap_place in zip(DEVICES, self.spaces)]
         self.processes.append(os.fork())
         if not self.processes[-1]:
             try:
@@ -95,10 +95,10 @@ class Nodes:
 
     def _make_tunnel(self, number: int, space: str, name: str) -> None:
         other = f"192.0.2.{3 - number}"
-        here = ["local", f"192.0.2.{number}", "remote", other, "dev", name]
+        tunnel_options = ["local", f"192.0.2.{number}", "remote", other, "dev", name]
         self.run(
             *("ip", "-n", space, "link", "add", "vx", "type", "vxlan", "id", "1", "dstport"),
-            *("4789", *here),
+            *("4789", *tunnel_options),
         )
         self.run("ip", "-n", space, "addr", "add", f"192.0.3.{number}/24", "dev", "vx")
         self.run("ip", "-n", space, "link", "set", "vx", "up", "mtu", str(MTU - MORE))
@@ -135,7 +135,7 @@ def checked(
     nodes: Nodes, seconds: float = 3, address: str = SERVER, rate: float = 0
 ) -> payload.Payload:
     """Check once from the first node; return what was found."""
-    words: Sequence[str] = (
+    option_words: Sequence[str] = (
         "env",
         f"{traffic.TOKEN_VARIABLE}={TOKEN}",
         sys.executable,
@@ -146,4 +146,4 @@ def checked(
         str(seconds),
         str(rate),
     )
-    return result.parse(nodes.inside(0, *words))
+    return result.parse(nodes.inside(0, *option_words))

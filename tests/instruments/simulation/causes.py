@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of the scatter goes with something that the machine did: a known share, and what the
+"""How much of the scatter is associated with something that the machine did: a known share, and
+what the
 report says of it.
 
 Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
@@ -35,8 +36,8 @@ def taken(generator, visits, blocks):
 
 
 def found(plan, noise, share, generator):
-    """Return what share is found where this one of the variance inside blocks goes with what something
-    else took.
+    """Return the share that is found where ``share`` of the variance inside blocks is associated
+    with what something else took.
     """
     visits = worlds.visits_of(plan)
     blocks = plan["blocks"]

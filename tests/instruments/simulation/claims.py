@@ -4,7 +4,7 @@
 """What a report claims of the planned blocks, of thousands of simulated campaigns: only the
 arithmetic of the test.
 
-The contrasts, the scales, the test and the intervals are those of real reports; records and
+The contrasts, scales, test and intervals are the same as in real reports; records and
 documents are left out. tests/instruments/simulation/decisions.py has whole campaigns, a hundred times slower.
 """
 
@@ -93,7 +93,7 @@ def members_of(data, weights):
 
 
 def groups_of(kinds):
-    """Return which effects the test takes to be skewed alike, as numbers: those of one kind and
+    """Return, as numbers, which effects the test takes to be skewed alike: effects of one kind and
     metric.
     """
     return np.unique([f"{name} {metric}" for name, metric in kinds], return_inverse=True)[1]

@@ -46,7 +46,7 @@ def level(kind: str, generator: np.random.Generator, length: int) -> np.ndarray:
     steps = generator.standard_normal(length)
     if (
         kind == "AR(1)"
-    ):  # a standard deviation of 5 %, of which 9 tenths are still there at the next trial
+    ):  # a standard deviation of 5 %; 9 tenths of a deviation remain at the next trial
         levels = np.empty(length)
         levels[0] = 0.05 * steps[0]
         for place in range(1, length):

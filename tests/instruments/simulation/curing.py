@@ -40,7 +40,7 @@ PLACE = ("physical", 9000)
 
 
 class Count(NamedTuple):
-    """Of so many campaigns so many were right."""
+    """Of ``of`` campaigns ``right`` were right."""
 
     right: int
     of: int
@@ -156,7 +156,7 @@ def cases(seed=1):
 
 
 def right(noise, times, kinds, **more):
-    """Return how often the cure of a case with so many faults is right and smallest."""
+    """Return how often the cure of a case with this number of faults is right and smallest."""
     good = count = 0
     for number, faults in enumerate(cases()):
         if len(faults) != kinds:

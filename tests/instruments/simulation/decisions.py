@@ -47,7 +47,7 @@ class Outcome:
 
 
 def plan_of(design, factors, blocks, tables=4, confirm=6, **more):
-    """Return a plan with so many tables, each a path and MTU."""
+    """Return a plan with ``tables`` tables, each a path and MTU."""
     mtus = [9000, 1500, 4000, 3000][: max(1, tables // 4)]
     names = FACTORS[:factors] if isinstance(factors, int) else list(factors)
     campaign = {
@@ -165,7 +165,7 @@ def score(truth, levels, control, tables):
 def wrong(outcome, truth, stalls=None):
     """Return why a recommendation is wrong, or None. ``matters`` is 3 %.
 
-    It costs more than matters in a table of which that was not said to be unknown, it is called the
+    It costs more than matters in a table whose cost was not called unknown, it is called the
     best and is not, or it stalls.
     """
     wanted = outcome.recommendation

@@ -55,7 +55,7 @@ def plan_of(setting, classes, seed, rate):
 
 
 class Chain(curing.Machine):
-    """Devices of two ends, one of which breaks a setting."""
+    """Devices of two ends; one device breaks a setting."""
 
     def __init__(self, plan, truth, rate, noise, seed):
         by_hop = {

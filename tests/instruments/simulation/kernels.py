@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulated nights: one campaign under two to four kernels, some of which have a regression in one
+"""Simulated nights: one campaign under two to four kernels. Some kernels have a regression in one
 effect of the first table.
 
 A night is right where the report says of that effect on which side each kernel is. It is false where

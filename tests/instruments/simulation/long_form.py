@@ -102,7 +102,7 @@ def _held(outcome, truth):
     """Return (held, confirmed): does the headline's interval hold the truth, and is its set
     recommended as confirmed?
 
-    The headline is that of the first nominee in the confirmation, or of the only candidate; None
+    The headline belongs to the first nominee in the confirmation, or to the only candidate; None
     where there is none.
     """
     wanted = outcome.recommendation

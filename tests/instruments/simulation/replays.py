@@ -29,7 +29,7 @@ def every_set(campaign):
 
 
 class Pool(searching.Machine):
-    """Gives measured trials, drawn at random from those of the same set of settings."""
+    """Gives measured trials, drawn at random from the trials of the same profile."""
 
     def __init__(self, plan, trials, seed=0):
         super().__init__(self.mean, "pool", seed)
@@ -41,7 +41,7 @@ class Pool(searching.Machine):
             )
             for block in range(1, plan["blocks"] + 1)
         }
-        # By levels, in the order of the factors: logarithms, less those of their blocks
+        # By levels, in the order of the factors: logarithms, less the means of their blocks
         self.pool = {}
         for value, trial in zip(values, trials):
             place = self.key(plan["profiles"][trial["profile"]]["levels"])
@@ -134,7 +134,7 @@ class Pool(searching.Machine):
         itself, n times each.
 
         What is above all off is taken, or all on where no mean is higher. ``from_all_on`` is the
-        same the other way round: from all on each setting is off by itself.
+        same the other way round: from all on each setting is off alone.
         """
         start, end = reversed(self.sets()) if from_all_on else self.sets()
         control, everything = (

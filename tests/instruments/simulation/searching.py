@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole campaigns of design search: the decisions, the confirmation and the recommendation are
-those of real ones.
+"""Whole campaigns of design search: the code of real campaigns decides, confirms and recommends.
 
-Truths are drawn from four kinds of effects, noises are those of worlds.py, visit by visit. Run as a
-script it prints rows of docs/decisions/statistics.md, for so many campaigns a cell and trials a visit, and
-for all noises or those that are named. Wrong is a set more than 2 % below the best of all; in
+Truths are drawn from four kinds of effects, noises come from worlds.py, visit by visit. Run as a
+script it prints rows of docs/decisions/statistics.md, for CAMPAIGNS campaigns a cell and TRIALS
+trials a visit, and for all noises or the named ones. Wrong is a set more than 2 % below the best of
+all; in
 brackets: nothing recommended, and the campaigns. With ``hard``, a number and noises it prints how
 often the nominated set is more than 3 % below the best of truths that have a gain of three together.
 """

@@ -9,7 +9,8 @@ Run it as: PYTHONPATH=.build/live OPENBLAS_NUM_THREADS=1 .venv/bin/python
 tests/instruments/simulation/spending.py CAMPAIGNS [SEED]. It prints rows of docs/decisions/statistics.md.
 SPENDING_BLOCKS (9) are the blocks of 1 s cells whose time is spent.
 
-A visit costs what it does today beside its cells; the scatter of a cell grows as one over the root
+A visit costs what it does today in addition to its cells; the scatter of a cell grows as one over
+the root
 of its length, what visits add does not.
 """
 
@@ -38,7 +39,7 @@ from ansible_collections.offload.lab.tests.instruments.simulation import claims,
 
 TABLES = 4
 VISITS = 2
-BESIDE = 0.9  # s of a visit beside its cells, docs/decisions/overhead.md
+BESIDE = 0.9  # s of a visit in addition to its cells, docs/decisions/overhead.md
 BLOCKS = int(os.environ.get("SPENDING_BLOCKS", "9"))  # of 1 s cells
 BUDGET = BLOCKS * VISITS * (BESIDE + TABLES * 1.0)  # s
 EFFECTS = 2 * TABLES
@@ -213,7 +214,7 @@ class Chosen(NamedTuple):
     begun: Begun
 
     def weights(self, blocks):
-        """Return what each of so many blocks counts, 1 on average."""
+        """Return the weight of each block, 1 on average."""
         first = [self.begun.seconds] * self.begun.blocks
         each = [*first, *[self.seconds] * (blocks - self.begun.blocks)]
         found = np.array([spending.weight(self.scatter, seconds) for seconds in each])
@@ -230,7 +231,7 @@ def choose(first, begun, budget):
 
 
 class ThroughputSaid(NamedTuple):
-    """What a report says of throughput, each table by itself, and whether it claims anything."""
+    """What a report says of throughput, each table alone, and whether it claims anything."""
 
     shown: np.ndarray  # of tables: better or worse
     holds: np.ndarray  # of tables: the interval has the true effect
@@ -281,7 +282,7 @@ def shares(name, campaigns, ratio, spend, seed):
 
 
 def spent_both_ways(name, campaigns, ratio, seed):
-    """Return the shares of nine blocks, and those of a time budget."""
+    """Return the shares of nine blocks, and the shares of a time budget."""
     return [shares(name, campaigns, ratio, spend, seed) for spend in (as_before, as_chosen)]
 
 

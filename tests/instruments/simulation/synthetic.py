@@ -158,7 +158,7 @@ def make_plan(
 
 
 def _end(generator, busy, cpus, window):
-    """CPU of one end as plugin_utils/_trials/cpu.py gives it; ``busy`` is the busy share of all
+    """CPU of one end in the form of plugin_utils/_trials/cpu.py; ``busy`` is the busy share of all
     CPUs (0 to 1).
     """
     shares = {"user": 0.08, "nice": 0.0, "system": 0.52, "irq": 0.02, "softirq": 0.38}

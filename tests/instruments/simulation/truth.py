@@ -40,7 +40,8 @@ BASE_MBPS = 5000.0
 
 
 class Noise:
-    """What a trial's logarithm is made of beside the truth: a block, a trend over visits, and the
+    """What a trial's logarithm is made of in addition to the truth: a block, a trend over visits,
+    and the
     trial's own noise.
     """
 
@@ -71,7 +72,7 @@ class Noise:
 
 
 def _shaped(shape, count=2000):
-    """Return a noise whose residuals have this shape; the rest is that of an ordinary machine."""
+    """Return a noise whose residuals have this shape; the rest is as on an ordinary machine."""
     generator = np.random.default_rng(3)
     drawn = shape(generator, count)
     return Noise(
@@ -144,7 +145,7 @@ def simulate(plan, noise, effects=None, *, seed=1, lost=0.0, campaigns=CAMPAIGNS
 
 
 def settle_each(metric):
-    """Test each table of a metric by itself: each is a campaign with a report of its own."""
+    """Test each table of a metric alone: each is a campaign with a report of its own."""
     tested = {}
     members = dict(metric.differences)
     scales = {name: metric.scale(name) for name in members}

@@ -5,8 +5,9 @@
 docs/decisions/intervals.md.
 
 Run it as: make live; PYTHONPATH=.build/live python tests/instruments/simulation/truth_tables.py. Takes hours
-with all tables. Names of tables, such as noise or coverage, make only these. Those of whole
-campaigns are of the lines that tests/instruments/simulation/long_form.py wrote into OFFLOAD_LAB_LONG_FORM, by
+with all tables. Names of tables, such as noise or coverage, make only these. Tables of whole
+campaigns are made of the lines that tests/instruments/simulation/long_form.py wrote into
+OFFLOAD_LAB_LONG_FORM, by
 default long_form.jsonl.
 """
 

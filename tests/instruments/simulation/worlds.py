@@ -197,9 +197,8 @@ def order_of(generator, visits, blocks):
 
 
 def draw_metrics(name, generator, tables, plan, sizes):
-    """Return the noises of metrics that are so many times as large; their visits are in the same
-    order.
-    """
+    """Return the noises of metrics, ``sizes`` times as large; their visits are in the same
+    order."""
     order = order_of(generator, visits_of(plan), plan["blocks"])
     return [size * draw(name, generator, tables, plan, order) for size in sizes]
 

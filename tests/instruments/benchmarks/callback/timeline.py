@@ -39,8 +39,8 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_item_on_ok(self, result):
         """One item of a loop is done: of a visit's measuring, a pair."""
-        found = (
+        facts = (
             getattr(result, "result", None) or result._result
-        )  # the second name is that of ansible-core before 2.20
-        if "looked_s" in found:
-            self._write(looked_s=found["looked_s"])
+        )  # ansible-core before 2.20 has the second name
+        if "looked_s" in facts:
+            self._write(looked_s=facts["looked_s"])
