@@ -22,7 +22,7 @@ from pathlib import Path
 import yaml
 
 # The lock file of the newest ``ansible`` package that carries each collection; all others are in
-# that of DEFAULT_WHEEL. It has the version and the SHA-256 of the wheel.
+# the wheel DEFAULT_WHEEL. It has the version and the SHA-256 of the wheel.
 DEFAULT_WHEEL = Path("requirements/wheel.txt")
 WHEELS = {"awx.awx": Path("requirements/awx-wheel.txt")}
 CACHE = Path(".cache")
@@ -50,11 +50,11 @@ def installed_version(site, name):
         return None
 
 
-def missing(site, wanted):
+def missing(site, requirements):
     """Return the part of ``{collection: version}`` that is not installed in just that version."""
     return {
         name: version
-        for name, version in wanted.items()
+        for name, version in requirements.items()
         if installed_version(site, name) != version
     }
 
@@ -73,7 +73,7 @@ def galaxy_reachable():
         return False
 
 
-def install_from_galaxy(site, wanted):
+def install_from_galaxy(site, requirements):
     """Install exactly these versions with ansible-galaxy; dependencies are in the manifest too."""
     argv = [
         str(Path(sys.executable).with_name("ansible-galaxy")),
@@ -84,7 +84,7 @@ def install_from_galaxy(site, wanted):
         "--collections-path",
         str(site),
     ]
-    subprocess.check_call(argv + [f"{name}:=={version}" for name, version in wanted.items()])
+    subprocess.check_call(argv + [f"{name}:=={version}" for name, version in requirements.items()])
 
 
 def download_wheel(lock):
@@ -116,17 +116,17 @@ def unpack(wheel, site, names):
         )
 
 
-def install_from_wheels(site, wanted):
+def install_from_wheels(site, requirements):
     """Install the collections from the wheels that are known to carry them."""
-    for lock in sorted({WHEELS.get(name, DEFAULT_WHEEL) for name in wanted}):
-        names = [name for name in wanted if WHEELS.get(name, DEFAULT_WHEEL) == lock]
+    for lock in sorted({WHEELS.get(name, DEFAULT_WHEEL) for name in requirements}):
+        names = [name for name in requirements if WHEELS.get(name, DEFAULT_WHEEL) == lock]
         unpack(download_wheel(lock), site, names)
 
 
 def main(manifest):
     site = Path(sysconfig.get_paths()["purelib"])
-    wanted = read_manifest(manifest)
-    needed = missing(site, wanted)
+    requirements = read_manifest(manifest)
+    needed = missing(site, requirements)
     if not needed:
         return 0
     by_galaxy = galaxy_reachable()

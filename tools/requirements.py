@@ -44,10 +44,10 @@ def record(files, stamp):
 
 def main(files):
     stamp = Path(sys.prefix, "offload-lab-requirements.json")
-    wanted = outdated(files, stamp)
-    if not wanted:
+    old_files = outdated(files, stamp)
+    if not old_files:
         return 0
-    print("setup: pip installs", ", ".join(wanted), flush=True)
+    print("setup: pip installs", ", ".join(old_files), flush=True)
     argv = [
         sys.executable,
         "-m",
@@ -61,11 +61,11 @@ def main(files):
     # environment: a later run as root would leave files there that the user cannot remove.
     if os.geteuid() == 0:
         argv.append("--no-compile")
-    for path in wanted:
+    for path in old_files:
         argv += ["--requirement", path]
     status = subprocess.call(argv)
     if status == 0:
-        record(wanted, stamp)
+        record(old_files, stamp)
     return status
 
 

@@ -27,7 +27,7 @@ BUILD = (
 COPY = BUILD / "copy/ansible_collections/offload/lab"
 HOME = BUILD / "ansible-test"
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
-# ansible-test calls it with the arguments of get-pip.py, of which pip does not know the last two.
+# ansible-test calls it with the arguments of get-pip.py; pip does not know the last two.
 GET_PIP = """import runpy, sys
 sys.path.insert(0, {wheel!r})
 sys.argv = ["pip", "install"] + [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
@@ -117,15 +117,15 @@ def prepare():
     write_get_pip(pip_version(Path(sysconfig.get_paths()["purelib"], "ansible_test")), HOME)
     bin_folder = HOME / "bin"
     for version in PYTHONS:
-        found = subprocess.run(
+        done = subprocess.run(
             ["sh", str(ROOT / "tools/find_python.sh"), version],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             check=False,
         )
-        if found.returncode == 0:
-            link(bin_folder / f"python{version}", Path(found.stdout.strip()))
+        if done.returncode == 0:
+            link(bin_folder / f"python{version}", Path(done.stdout.strip()))
     path = [str(Path(sys.executable).parent), str(bin_folder), os.environ["PATH"]]
     return dict(os.environ, HOME=str(HOME), PATH=os.pathsep.join(path), ANSIBLE_CONFIG="/dev/null")
 
@@ -133,7 +133,7 @@ def prepare():
 def main(arguments):
     environment = prepare()
     command = [str(Path(sys.executable).with_name("ansible-test")), *arguments]
-    if arguments[:1] == ["integration"]:  # several may run simultaneously, and beside a lab
+    if arguments[:1] == ["integration"]:  # several may run simultaneously, and while a lab runs
         command = ["/bin/sh", str(ROOT / "tools/isolated.sh"), *command]
     os.chdir(COPY)
     os.execve(

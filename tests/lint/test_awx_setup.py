@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.tests.awx import recorded
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
-# The questions of a template's survey, where they are not those of a whole campaign.
+# The questions of a template's survey, unless they are the questions of a whole campaign.
 SURVEYS = {
     "apply": ["recommended_of"],
     "compare": ["campaigns"],
@@ -35,10 +35,12 @@ def _play(tmp_path_factory):
 
 def test_awx_takes_what_the_set_up_gives(play):
     calls = play("awx_setup")
-    templates = {given["name"]: given for name, given in calls if name == "job_template"}
-    for given in templates.values():
-        assert (CHECKOUT / given["playbook"]).is_file()
-        variables = given["extra_vars"]
+    templates = {
+        arguments["name"]: arguments for name, arguments in calls if name == "job_template"
+    }
+    for arguments in templates.values():
+        assert (CHECKOUT / arguments["playbook"]).is_file()
+        variables = arguments["extra_vars"]
         assert variables["offload_lab_dead_man_minutes"] == 3
         assert variables["offload_lab_results_host"] == "store"
         # AWX templates it when the job starts, with the answers of the survey.
@@ -46,26 +48,26 @@ def test_awx_takes_what_the_set_up_gives(play):
             variables["offload_lab_campaign_overrides"]["blocks"]
             == "{{ offload_lab_survey_blocks | default('') }}"
         )
-        assert not given["allow_simultaneous"]
+        assert not arguments["allow_simultaneous"]
     surveys = {
-        name.split()[-1]: [question["variable"] for question in given["survey_spec"]["spec"]]
-        for name, given in templates.items()
-        if given["survey_enabled"]
+        name.split()[-1]: [question["variable"] for question in arguments["survey_spec"]["spec"]]
+        for name, arguments in templates.items()
+        if arguments["survey_enabled"]
     }
     assert surveys == {
         name: [f"offload_lab_survey_{key}" for key in keys] for name, keys in SURVEYS.items()
     }
     with_campaign = {
         name.split()[-1]
-        for name, given in templates.items()
-        if "offload_lab_campaign_file" in given["extra_vars"]
+        for name, arguments in templates.items()
+        if "offload_lab_campaign_file" in arguments["extra_vars"]
     }
     assert {"integrity", "hop"}.isdisjoint(with_campaign) and "measure" in with_campaign
     assert templates["offload.lab plan"]["job_type"] == "check"
     check_workflow(
-        [given for name, given in calls if name == "workflow_job_template_node"], templates
+        [arguments for name, arguments in calls if name == "workflow_job_template_node"], templates
     )
-    (notification,) = [given for name, given in calls if name == "notification_template"]
+    (notification,) = [arguments for name, arguments in calls if name == "notification_template"]
     sent = notification["messages"]["success"]
     assert "offload_lab_headline" in sent["message"] and "offload_lab_headline" in sent["body"]
     assert json.loads(re.sub(r"\{\{.*?\}\}", "1", sent["body"]))["headline"] == 1
@@ -73,14 +75,16 @@ def test_awx_takes_what_the_set_up_gives(play):
 
 def test_a_launch_sets_nothing_beside_the_answers_of_the_survey(play):
     """The permission "execute" is worth no more than the surveys."""
-    asked = [
+    names_asked = [
         (given["name"], key)
         for name, given in play("awx_setup")
         for key, value in given.items()
         if key.startswith("ask_") and key.endswith("_on_launch") and value is not False
     ]
-    assert asked == []
-    kinds = {name for name, given in play("awx_setup") if "ask_variables_on_launch" in given}
+    assert names_asked == []
+    kinds = {
+        name for name, arguments in play("awx_setup") if "ask_variables_on_launch" in arguments
+    }
     assert kinds == {"job_template", "workflow_job_template"}
 
 
@@ -91,7 +95,7 @@ def check_workflow(nodes, templates):
     An approval is made by one call, without lists of nodes, and linked by a second one without the
     approval: AWX answers 404 to both in one.
     """
-    made = {}
+    entries = {}
     for node in nodes:
         lists = [node[f"{kind}_nodes"] for kind in ("success", "failure", "always")]
         if node["state"] == "absent":
@@ -101,19 +105,19 @@ def check_workflow(nodes, templates):
             assert lists == [None, None, None]
         else:
             following = [name for listed in lists for name in listed]
-            assert set(following) <= set(made)
+            assert set(following) <= set(entries)
             assert bool(following) == (node["identifier"] != "teardown")
-            assert bool(node["unified_job_template"]) != (node["identifier"] in made)
+            assert bool(node["unified_job_template"]) != (node["identifier"] in entries)
         assert node["unified_job_template"] in (None, *templates)
-        made[node["identifier"]] = node
+        entries[node["identifier"]] = node
     assert all(
         node["failure_nodes"] or node["always_nodes"]
-        for name, node in made.items()
+        for name, node in entries.items()
         if name != "teardown"
     )
-    assert made["measure_1"]["failure_nodes"] == ["restore"]
-    assert made["measure_1"]["success_nodes"] == ["report"]
-    assert made["recommends"]["failure_nodes"] == ["teardown"]
+    assert entries["measure_1"]["failure_nodes"] == ["restore"]
+    assert entries["measure_1"]["success_nodes"] == ["report"]
+    assert entries["recommends"]["failure_nodes"] == ["teardown"]
 
 
 def test_a_misspelt_variable_is_refused(play):
@@ -123,18 +127,21 @@ def test_a_misspelt_variable_is_refused(play):
 
 @pytest.mark.nightly  # a playbook of the same modules
 def test_the_teardown_removes_what_the_set_up_made(play):
-    made = {(name, given["name"]) for name, given in play("awx_setup") if "name" in given}
+    objects_made = {(name, given["name"]) for name, given in play("awx_setup") if "name" in given}
     removed = {
-        (name, given["name"]) for name, given in play("awx_teardown") if given["state"] == "absent"
+        (name, arguments["name"])
+        for name, arguments in play("awx_teardown")
+        if arguments["state"] == "absent"
     }
-    # The source goes with the inventory; the organisation may be others', too; without the execution
+    # AWX deletes the source with the inventory; the organisation may be others', too; without the
+    # execution
     # environment AWX deletes the image.
-    assert made - removed == {
+    assert objects_made - removed == {
         ("execution_environment", "offload.lab"),
         ("inventory_source", "offload.lab"),
         ("organization", "Offload lab"),
     }
-    assert removed - made == set()
+    assert removed - objects_made == set()
 
 
 def test_each_playbook_of_the_folder_has_a_template():

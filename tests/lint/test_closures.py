@@ -20,13 +20,13 @@ MOST_FILES = {
 
 def closure(path):
     """Return all files of ours that a file imports, itself among them."""
-    seen = {path}
+    visited = {path}
     to_see = [path]
     while to_see:
-        found = {our_file(name) for name in imports(to_see.pop())} - {None}
-        to_see += found - seen
-        seen |= found
-    return seen
+        imported = {our_file(name) for name in imports(to_see.pop())} - {None}
+        to_see += imported - visited
+        visited |= imported
+    return visited
 
 
 @pytest.mark.parametrize("name", MOST_FILES)

@@ -23,15 +23,15 @@ PLAYBOOKS = sorted(f"offload.lab.{path.stem}" for path in CHECKOUT.glob("playboo
 @pytest.fixture(name="built", scope="module")
 def _built(tmp_path_factory):
     """The names in the tarball, and a collections path with these four folders of it."""
-    made = tmp_path_factory.mktemp("built")
-    run(["ansible-galaxy", "collection", "build", "--output-path", made])
-    (tarball,) = made.glob("*.tar.gz")
-    root = made / "ansible_collections/offload/lab"
+    build = tmp_path_factory.mktemp("built")
+    run(["ansible-galaxy", "collection", "build", "--output-path", build])
+    (tarball,) = build.glob("*.tar.gz")
+    root = build / "ansible_collections/offload/lab"
     with tarfile.open(tarball) as archive:
         members = archive.getmembers()
         kept = [member for member in members if member.name.startswith(KEPT)]
         archive.extractall(root, members=kept, filter="data")
-    return [member.name for member in members], made
+    return [member.name for member in members], build
 
 
 @pytest.mark.nightly
@@ -48,7 +48,7 @@ def test_all_playbooks_are_read(built):
 
 def test_no_link_leads_out_of_the_four(built):
     _names, path = built
-    links = [found for found in path.rglob("*") if found.is_symlink()]
+    links = [entry for entry in path.rglob("*") if entry.is_symlink()]
     assert [str(link) for link in links if not link.exists()] == []
 
 
@@ -80,14 +80,20 @@ def test_ansible_builder_makes_a_context_of_them(built, tmp_path):
     del definition["dependencies"]["galaxy"]  # as where the base has the collections
     (tmp_path / "ee.yml").write_text(yaml.safe_dump(definition))
     run(["ansible-builder", "create", "-f", tmp_path / "ee.yml", "-c", tmp_path / "context"])
-    made = tmp_path / "context/_build"
-    assert (made / "requirements.txt").read_text() == (root / needs["python"]).read_text()
-    assert (made / "bindep.txt").read_text() == (root / needs["system"]).read_text()
+    context = tmp_path / "context/_build"
+    assert (context / "requirements.txt").read_text() == (root / needs["python"]).read_text()
+    assert (context / "bindep.txt").read_text() == (root / needs["system"]).read_text()
 
 
 def test_the_tarball_has_what_galaxy_asks_for_and_nothing_of_the_checkouts_tools(built):
     names, _path = built
-    wanted = {"CODE_OF_CONDUCT.md", "LICENSE", "README.md", "meta/runtime.yml", "tests/config.yml"}
-    assert wanted - set(names) == set()
+    expected_files = {
+        "CODE_OF_CONDUCT.md",
+        "LICENSE",
+        "README.md",
+        "meta/runtime.yml",
+        "tests/config.yml",
+    }
+    assert expected_files - set(names) == set()
     ours = (".github", ".nox", "antsibull-nox.toml", "noxfile.py", "tests/unit", "tests/conftest")
     assert [name for name in names if name.startswith(ours)] == []

@@ -68,7 +68,7 @@ def test_linter(argv):
 
 @pytest.mark.nightly
 def test_ansible_lint_of_all():
-    """The playbooks too, those of tests, of AWX and of Molecule as well."""
+    """The playbooks too, also the playbooks of tests, of AWX and of Molecule."""
     run(ANSIBLE_LINT, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
@@ -88,7 +88,7 @@ def alone(tests):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "test_name",
     [
         pytest.param([*OWN_PYTHON, *without([*AT_NIGHT, "import"])], id="the controller's Python"),
         pytest.param([*OWN_PYTHON, *alone(AT_NIGHT)], marks=pytest.mark.nightly, id="at night"),
@@ -97,10 +97,10 @@ def alone(tests):
         ),
     ],
 )
-def test_ansible_test_sanity(asked):
+def test_ansible_test_sanity(test_name):
     """All of ansible-test's checks, with no file of exceptions.
 
     tests/older_core imports what runs on nodes on the oldest Python each day.
     """
     assert not list(CHECKOUT.glob("tests/sanity/ignore*"))
-    run([sys.executable, "tools/run_ansible_test.py", "sanity", *asked], timeout=1200)
+    run([sys.executable, "tools/run_ansible_test.py", "sanity", *test_name], timeout=1200)

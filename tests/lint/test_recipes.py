@@ -179,8 +179,8 @@ class Copy:
         variables = {"offload_lab_engine": engine, "offload_lab_ends": [], "groups": {}}
         file = str(self.root / "roles/common/vars/main.yml")
         packages = "__offload_lab_programs | map('extract', __offload_lab_packages.debian)"
-        wanted = f"{{{{ __offload_lab_programs | zip({packages}) }}}}"
-        tasks = [{"include_vars": file}, {"copy": {"content": wanted, "dest": "wanted.json"}}]
+        template = f"{{{{ __offload_lab_programs | zip({packages}) }}}}"
+        tasks = [{"include_vars": file}, {"copy": {"content": template, "dest": "wanted.json"}}]
         play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
         (self.folder / "play.yml").write_text(json.dumps([play]))
         path = f"{self.folder}:{sysconfig.get_paths()['purelib']}"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a release asks for, beside what "make release" tries: versions, links, fragments."""
+"""What a release asks for, in addition to what "make release" tries: versions, links, fragments."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rulebooks for Event-Driven Ansible, and the workflows: YAML that names what is there."""
+"""Rulebooks for Event-Driven Ansible, and the workflows: YAML that names existing playbooks, jobs
+and variables."""
 
 from __future__ import annotations
 

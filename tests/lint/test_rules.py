@@ -33,7 +33,8 @@ CONTROLLER_LIBRARIES = {
     "yaml",
 }
 TARGET_FOLDERS = ("modules", "module_utils")
-# The rooms in their order: a room may import itself and those of earlier rows. CONTRIBUTING.md has
+# The rooms in their order: a room may import itself and the rooms of earlier rows. CONTRIBUTING.md
+# has
 # a sentence on each.
 ROOMS = {
     "module_utils": [
@@ -122,24 +123,26 @@ def our_file(module):
 
 
 @functools.cache
-def starts_processes(path, seen=()):
+def starts_processes(path, visited=()):
     """Return whether a file of module_utils imports ansible, subprocess or the process door,
     directly or not.
     """
-    if path in seen:
+    if path in visited:
         return False
     names = imports(path)
     if any(name.split(".")[0] in ("ansible", "subprocess") for name in names):
         return True
-    files = [found for found in map(our_file, names) if found]
-    return any(starts_processes(found, (*seen, path)) for found in files)
+    files = [imported for imported in map(our_file, names) if imported]
+    return any(starts_processes(imported, (*visited, path)) for imported in files)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_imports_go_downwards(path):
     allowed = MAY_IMPORT.get(kind_of(path), CONTROLLER_PLUGINS_MAY_IMPORT)
-    found = [our_file(name) for name in imports(path)]
-    assert {name_of(other) for other in found if other and kind_of(other) not in allowed} == set()
+    imported = [our_file(name) for name in imports(path)]
+    assert {
+        name_of(other) for other in imported if other and kind_of(other) not in allowed
+    } == set()
 
 
 def room_of(path):
@@ -151,7 +154,7 @@ def room_of(path):
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path)], ids=name_of)
 def test_rooms_import_in_their_order(path):
     kind, room = room_of(path)
-    position = next(place for place, row in enumerate(ROOMS[kind]) if room in row)
+    position = next(order for order, row in enumerate(ROOMS[kind]) if room in row)
     allowed = {room}.union(*ROOMS[kind][:position])
     others = {our_file(name) for name in imports(path)} - {None}
     assert {
@@ -167,11 +170,11 @@ def test_rooms_are_those_of_the_map(kind):
     map.
     """
     rooms = {room for row in ROOMS[kind] for room in row}
-    here = CHECKOUT / "plugins" / kind
-    assert {path.name for path in here.iterdir() if path.name != "__pycache__"} == rooms
+    folder = CHECKOUT / "plugins" / kind
+    assert {path.name for path in folder.iterdir() if path.name != "__pycache__"} == rooms
     contributing = (CHECKOUT / "CONTRIBUTING.md").read_text()
     for room in rooms:
-        assert (here / room / "__init__.py").read_text() == ""
+        assert (folder / room / "__init__.py").read_text() == ""
         assert f"| `{room}` |" in contributing, room
 
 
@@ -179,10 +182,10 @@ def test_rooms_are_those_of_the_map(kind):
     "path", [path for path in SOURCES if kind_of(path) not in TARGET_FOLDERS], ids=name_of
 )
 def test_the_controller_uses_only_pure_files_of_module_utils(path):
-    found = [our_file(name) for name in imports(path)]
+    imported = [our_file(name) for name in imports(path)]
     assert {
         name_of(other)
-        for other in found
+        for other in imported
         if other and kind_of(other) == "module_utils" and starts_processes(other)
     } == set()
 
@@ -215,19 +218,19 @@ PACKAGES_OF_PYTHON = {"roles/machines/files/machine_image.sh": "packages="}
 
 def python_words(path):
     """Return what names Python in a file of plugins: text of a command line, and sys.executable."""
-    words = set()
+    words_of_file = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            words.update(filter(IS_PYTHON.fullmatch, [node.value]))
+            words_of_file.update(filter(IS_PYTHON.fullmatch, [node.value]))
         elif isinstance(node, ast.Attribute) and node.attr in ("executable", "_base_executable"):
-            words.add("sys.executable")
-    return {(name_of(path), word) for word in words} - NAMES_PYTHON
+            words_of_file.add("sys.executable")
+    return {(name_of(path), word) for word in words_of_file} - NAMES_PYTHON
 
 
 def test_python_is_started_in_one_way():
     """Another one would import from the folder of its script, or from the one it is started in."""
-    words = set().union(*map(python_words, SOURCES))
-    assert {name for name, _word in words} == {PYTHON_STARTER}
+    words_of_all = set().union(*map(python_words, SOURCES))
+    assert {name for name, _word in words_of_all} == {PYTHON_STARTER}
 
 
 def python_lines(path):
@@ -306,10 +309,10 @@ def is_nested_ternary(node):
 
 
 def has_its_reason(lines, number):
-    """Return whether a comment beside this line, or above it, gives a figure: what was measured."""
-    here = lines[number - 1]
+    """Return whether a comment in this line, or above it, gives a measured figure."""
+    line = lines[number - 1]
     above = lines[number - 2].lstrip()
-    beside = here.partition("  # ")[2] or (above if above.startswith("#") else "")
+    beside = line.partition("  # ")[2] or (above if above.startswith("#") else "")
     return any(character.isdigit() for character in beside)
 
 
@@ -323,21 +326,22 @@ DENSE = {
 @functools.cache
 def dense_places():
     """Return the places of plugins that are dense, by the rule; each file is read once."""
-    found = {dense: [] for dense in DENSE}
+    hits = {dense: [] for dense in DENSE}
     for path in SOURCES:
         lines = path.read_text().splitlines()
         for node in ast.walk(ast.parse("\n".join(lines))):
             for dense in DENSE:
                 if dense(node) and not has_its_reason(lines, node.lineno):
-                    found[dense].append(f"{name_of(path)}:{node.lineno}")
-    return found
+                    hits[dense].append(f"{name_of(path)}:{node.lineno}")
+    return hits
 
 
 @pytest.mark.parametrize("dense", DENSE)
 def test_plugins_have_one_idea_a_line(dense):
-    """More than is allowed is given a name, step by step; a measured hot spot says so beside it."""
-    found = dense_places()[dense]
-    assert len(found) <= DENSE[dense], found
+    """More than is allowed is given a name, step by step; a measured hot spot says so in a
+    comment."""
+    hits = dense_places()[dense]
+    assert len(hits) <= DENSE[dense], hits
 
 
 # A path of a file of Python in a text, such as _restore/dead_man.py
@@ -415,12 +419,12 @@ def role_defaults():
     """Return ``{variable: {role: default}}``; what a role takes over from another host's variables
     is not a default.
     """
-    found = {}
+    defaults = {}
     for role, values in role_files("defaults/main.yml").items():
         for name, value in values.items():
             if "__offload_lab_first_node" not in str(value):
-                found.setdefault(name, {})[role] = value
-    return found
+                defaults.setdefault(name, {})[role] = value
+    return defaults
 
 
 def documented_defaults():
@@ -444,7 +448,7 @@ def kept_names(role):
 
 
 def test_what_a_task_keeps_hides_no_variable_of_its_role():
-    """A registered variable comes before those of vars/main.yml, which would never be seen again."""
+    """A registered variable hides the variable of vars/main.yml for the rest of the play."""
     hidden = {}
     for file in sorted(CHECKOUT.glob("roles/*/vars/main.yml")):
         role = file.parents[1]
@@ -456,14 +460,16 @@ def test_what_a_task_keeps_hides_no_variable_of_its_role():
 def test_the_documented_default_is_that_of_the_variable():
     """One that is empty or a template need not be documented."""
     defaults = {name: next(iter(roles.values())) for name, roles in role_defaults().items()}
-    told = [
+    documented = [
         (role, name, option.get("default"), defaults[name])
         for role, name, option in documented_defaults()
         if name in defaults and "{{" not in str(defaults[name])
     ]
-    assert told
+    assert documented
     assert [
-        row for row in told if row[2] != row[3] and (row[2] is not None or row[3] not in EMPTY)
+        row
+        for row in documented
+        if row[2] != row[3] and (row[2] is not None or row[3] not in EMPTY)
     ] == []
 
 
@@ -526,13 +532,13 @@ def test_action_groups_name_every_module():
 
 
 def test_an_execution_environment_gets_what_the_controller_has():
-    wanted = {
+    packages = {
         line.split("==")[0]
         for line in (CHECKOUT / "requirements/controller.in").read_text().splitlines()
     }
     listed = set((CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines())
     assert {line for line in listed if line[0] != "#"} == {
-        line for line in wanted if line[0] != "#"
+        line for line in packages if line[0] != "#"
     } - {"ansible-core"}
 
 
@@ -541,10 +547,10 @@ def test_no_registry_host_is_named():
     pattern = (
         r"(pypi|galaxy\.ansible|npmjs|deb\.debian|quay|docker|ghcr|pythonhosted)\.(org|com|io)"
     )
-    found = subprocess.run(
+    names_found = subprocess.run(
         ["git", "-C", str(CHECKOUT), "grep", "-lIE", pattern],
         text=True,
         stdout=subprocess.PIPE,
         check=False,
     )
-    assert found.stdout.split() == []
+    assert names_found.stdout.split() == []

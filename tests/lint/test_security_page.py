@@ -16,12 +16,12 @@ PROMISES = ("what stops them", "what stops it", "what is promised")
 
 def rows():
     """Return the rows of all tables of promises."""
-    found = []
+    table_rows = []
     for table in PAGE.split("\n\n"):
         lines = table.splitlines()
         if lines and any(f"| {promise} |" in lines[0] for promise in PROMISES):
-            found += lines[2:]
-    return found
+            table_rows += lines[2:]
+    return table_rows
 
 
 def test_each_promise_names_its_test():

@@ -86,7 +86,7 @@ def pip_commands(text):
     """Return each command of pip that fetches something, with what follows it."""
     text = text.replace("\\\n", " ")
     starts = re.finditer(r"\bpip3?[\"']?[ ,]+[\"']?(?:install|download|wheel)\b", text)
-    return [text[found.start() : found.start() + 240] for found in starts]
+    return [text[start.start() : start.start() + 240] for start in starts]
 
 
 def test_pip_takes_only_what_a_lock_file_has():

@@ -49,13 +49,13 @@ def figure() -> Figure:
     )
     middle = WIDTH / 2
     ends = TOP + ROW * len(STATIONS) - 16
-    for place, station in enumerate(STATIONS):
-        top = TOP + ROW * place
+    for index, station in enumerate(STATIONS):
+        top = TOP + ROW * index
         drawn.shape("f-band", [marks.box(middle - BOX / 2, top, middle + BOX / 2, top + ROW - 16)])
         drawn.words((middle, top + (ROW - 16) / 2), station, anchor="middle")
         for lines, x, anchor in (
-            (SENDING.get(place), middle - BOX / 2 - 34, "end"),
-            (RECEIVING.get(place), middle + BOX / 2 + 34, "start"),
+            (SENDING.get(index), middle - BOX / 2 - 34, "end"),
+            (RECEIVING.get(index), middle + BOX / 2 + 34, "start"),
         ):
             for number, line in enumerate(lines or ()):
                 drawn.words((x, top + 10 + 16 * number), line, "muted", anchor)

@@ -26,7 +26,7 @@ import reference  # noqa: E402
 
 CHECKOUT = reference.CHECKOUT
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
-PICTURES = (".svg", ".png")  # of docs/figures, which the site has beside the pages
+PICTURES = (".svg", ".png")  # of docs/figures, which the site has next to the pages
 NOT_PAGES = ("tests/", "molecule/", "docs/docsite/", ".")
 
 
@@ -50,14 +50,14 @@ def broken(page: str, text: str) -> list[str]:
     ]
 
 
-def _for_the_site(page: str, text: str, repository: str, known: set[str]) -> str:
+def _for_the_site(page: str, text: str, repository: str, pages: set[str]) -> str:
     def link(match: re.Match[str]) -> str:
         start, target, end = match.groups()
         path = (CHECKOUT / page).parent.joinpath(target).resolve()
         name = str(path.relative_to(CHECKOUT)) if "://" not in target else ""
-        if not name or name in known or target.endswith(PICTURES):
+        if not name or name in pages or target.endswith(PICTURES):
             return match.group(0)
-        if f"{name}/README.md" in known:
+        if f"{name}/README.md" in pages:
             return f"{start}{target.rstrip('/')}/README.md{end}"
         return f"{start}{repository}/{'tree' if path.is_dir() else 'blob'}/main/{name}{end}"
 
@@ -72,14 +72,14 @@ def make(folder: Path) -> None:
     )  # antsibull-docs requires a folder that nobody else can write
     folder.chmod(0o755)
     repository = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["repository"]
-    known = set(page_names())
-    for page in sorted(known):
+    pages = set(page_names())
+    for page in sorted(pages):
         text = (CHECKOUT / page).read_text()
         if broken(page, text):
             sys.exit(f"{page}: these links lead to nothing: {', '.join(broken(page, text))}")
         target = folder / page
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_for_the_site(page, text, repository, known))
+        target.write_text(_for_the_site(page, text, repository, pages))
     shutil.copytree(CHECKOUT / "docs/figures", folder / "docs/figures")
     for path in (*(CHECKOUT / "docs/docsite").iterdir(), CHECKOUT / "galaxy.yml"):
         shutil.copy(path, folder)

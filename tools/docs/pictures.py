@@ -76,8 +76,8 @@ def report(folder: Path) -> str:
     """Make the report of the recorded campaign in a folder; return its page."""
     with tarfile.open(RECORDED / "results.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    made = make_report(str(folder / "demo"))
-    return Path(made["files"]["report.html"]).read_text()
+    new_report = make_report(str(folder / "demo"))
+    return Path(new_report["files"]["report.html"]).read_text()
 
 
 def photograph(page: Path, picture: Path, height: int) -> None:

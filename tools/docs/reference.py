@@ -118,7 +118,7 @@ def factors() -> str:
     for name, kind in KINDS.items():
         levels = ", ".join(f"`{level}`" for level in kind.levels or ()) or "to be given"
         devices = (
-            ", ".join(f"`{name}`" for name in kind.devices or ()) or "those of the campaign's paths"
+            ", ".join(f"`{name}`" for name in kind.devices or ()) or "the classes of the paths"
         )
         lines.append(f"| `{name}` | {kind.about} | {kind.found} | {levels} | {devices} |")
     lines += [

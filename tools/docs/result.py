@@ -29,22 +29,24 @@ FIELD = re.compile(r"((?:^    # .*\n)*)^    (\w+): [^#\n]*(?:# (.*))?$", re.MULT
 
 def schema() -> str:
     """Return the JSON Schema of analysis.json, a definition a line."""
-    whole = schema_of(result.Analysis, "analysis.json of offload.lab")
-    definitions = whole.pop("$defs")
-    lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in definitions.items()]
-    head = json.dumps(whole)[:-1]
+    document = schema_of(result.Analysis, "analysis.json of offload.lab")
+    definitions = document.pop("$defs")
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(definition)}" for name, definition in definitions.items()
+    ]
+    head = json.dumps(document)[:-1]
     return f'{head}, "$defs": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
 def _comments(kind: Any) -> dict[str, str]:
-    """Return the comment of each field of a dataclass, those of its bases too."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__[:-1]):
-        for above, name, beside in FIELD.findall(inspect.getsource(one)):
-            words = beside or " ".join(re.findall(r"^    # (.*)$", above, re.MULTILINE))
-            if words:
-                found[name] = words
-    return found
+    """Return the comment of each field of a dataclass, also of its bases' fields."""
+    comments: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        for above, name, beside in FIELD.findall(inspect.getsource(base)):
+            comment = beside or " ".join(re.findall(r"^    # (.*)$", above, re.MULTILINE))
+            if comment:
+                comments[name] = comment
+    return comments
 
 
 def _shape(hint: Any) -> str:

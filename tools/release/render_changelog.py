@@ -39,10 +39,10 @@ def main(program: str) -> None:
     )  # antsibull-changelog asks git which files are there
     subprocess.run([program, "release", "--date", "2000-01-01"], check=True)
     for name in ("CHANGELOG.md", "CHANGELOG.rst"):
-        found = NOT_RENDERED.findall(Path(name).read_text())
-        if found:
+        markers = NOT_RENDERED.findall(Path(name).read_text())
+        if markers:
             sys.exit(
-                f"{name}: not rendered: {', '.join(found[:5])}. Write reST in changelogs/fragments: ``code``."
+                f"{name}: not rendered: {', '.join(markers[:5])}. Write reST in changelogs/fragments: ``code``."
             )
     reread = subprocess.run(
         [sys.executable, "-m", "docutils", "--report=2", "--halt=2", "CHANGELOG.rst", "/dev/null"],
