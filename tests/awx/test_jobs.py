@@ -145,6 +145,24 @@ def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(here):
     assert (here.store / "history/history.html").is_file()
 
 
+def test_the_artifacts_of_integrity_are_its_verdicts(here):
+    """One job, from the check to its answer: nothing is broken on a path without a tunnel."""
+    found = here.lab.state()
+    given = {
+        "offload_lab_survey_paths": ["physical"],
+        "offload_lab_survey_factors": "gro",
+        "offload_lab_survey_blocks": 1,
+    }
+    job = here.launch("job_templates", "offload.lab integrity", given)
+    here.finish(job)
+    artifacts = job["artifacts"]
+    (path,) = artifacts["offload_lab_payload"]["paths"]
+    assert (path["path"], path["verdict"], path["blames"]) == ("physical", "clean", [])
+    assert [bound["setting"] for bound in path["bounds"]] == ["gro"]
+    assert artifacts["offload_lab_headline"].startswith("Clean over physical")
+    assert list(differences(found, here.lab.state())) == []
+
+
 def test_other_templates(here):
     """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
     state_after = here.lab.state()
