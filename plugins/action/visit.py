@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module visit: sends chunks to the client, records each trial; see
+"""Action plugin of module visit: sets the profile, sends chunks to the client, records each trial; see
 plugins/modules/visit.py.
 """
 
@@ -11,55 +11,131 @@ import os
 import shlex
 from typing import Any
 
+from ansible import constants
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
-from ..module_utils._load.spec import SPEC
+from ..module_utils._load.spec import SPEC, STEP
 from ..plugin_utils._action.console import say, warn
+from ..plugin_utils._action.controller import Options, TaskVars
+from ..plugin_utils._action.measure_role import MeasureRole
+from ..plugin_utils._action.shared import SharedResults
+from ..plugin_utils._campaign import loop
+from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
 
+STRUCK = "a path stopped answering"  # in the message of module ethtool: the profile before did it
+COUNTS = ("measured", "failed_trials", "marked", "skipped_trials", "collected")
 NEEDS = {
-    "mutually_exclusive": [("plan", "cells")],
-    "required_one_of": [("plan", "cells")],
+    "mutually_exclusive": [("plan", "cells", "step")],
+    "required_one_of": [("plan", "cells", "step")],
     "required_together": [("block", "visit")],
     "required_by": {"block": ("plan", "endpoints")},
 }
 
 
 class ActionModule(ActionBase):
-    """Measure a visit or a list of cells."""
+    """Make a step of a campaign, or measure a visit or a list of cells."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
-        _checked, options = self.validate_argument_spec(SPEC, **NEEDS)
-        options["client"] = options["client"] or (task_vars or {}).get(
-            "inventory_hostname", "client"
-        )
+        self._variables: TaskVars = task_vars or {}
+        _checked, options = self.validate_argument_spec({**SPEC, **STEP}, **NEEDS)
+        options["client"] = options["client"] or self._variables.get("inventory_hostname", "client")
         try:
-            work = Measurement(options, say, warn, self._task.check_mode)
-            with work.locked():
-                result.update(self._measure(work, options, task_vars))
+            if options["step"]:
+                result.update(self._make(options["step"], options))
+            else:
+                result.update(self._measured(options))
             result["warnings"] = result.get("warnings", []) + self._warnings
         except LabError as error:
             # Not raised: core would then leave out failed_when.
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(
-        self, work: Measurement, options: dict[str, Any], task_vars: dict[str, Any] | None
+    def _make(self, step: loop.VisitStep, options: Options) -> dict[str, Any]:
+        """Make a step: set the profile at this host, measure with its partners, or both."""
+        role = MeasureRole(self._templar, self._variables)
+        shared = SharedResults(constants.DEFAULT_LOCAL_TMP, self._task._uuid)
+        ready = role.partners()
+        result: dict[str, Any] = {}
+        if loop.applies(step):
+            try:
+                result = self._applied(step, role) if ready else {"skipped": True}
+            finally:
+                shared.publish(role.name, result)
+        awaited = loop.awaited(role.member, role.playing)
+        hosts = {name: role.applied(name) for name in awaited}
+        pairs = loop.pairs_now(step, role.name, ready) if loop.measures(step) else []
+        if not pairs or result.get("failed"):
+            return result or {"skipped": True}
+        if loop.applies(step):
+            hosts.update(shared.wait_for(awaited))
+            ready = loop.partners(role.member, loop.in_order(hosts))
+            pairs = loop.pairs_now(step, role.name, ready)
+        hosts[role.name] = loop.applied_by(result) or role.applied(role.name)
+        return {**result, **self._measure_pairs(step, role, pairs, hosts, options)}
+
+    def _applied(self, step: loop.VisitStep, role: MeasureRole) -> dict[str, Any]:
+        """Set the profile of a step at this host; return what module ethtool returns."""
+        arguments = loop.profile_arguments(
+            role.work(step), role.member, role.devices(), role.snapshot()
+        )
+        answer = self._ethtool(arguments)
+        if answer.get("failed") and STRUCK in str(answer.get("msg")):
+            answer = self._ethtool(arguments)  # the strike ends with this change
+        self._warnings += answer.pop("warnings", None) or []
+        return answer
+
+    def _ethtool(self, arguments: loop.Arguments) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(
+            module_name="offload.lab.ethtool", module_args=arguments, task_vars=self._variables
+        )
+        return answer
+
+    def _measure_pairs(
+        self,
+        step: loop.VisitStep,
+        role: MeasureRole,
+        pairs: list[Pair],
+        hosts: dict[str, loop.Applied | None],
+        options: Options,
     ) -> dict[str, Any]:
+        """Measure with one server after the other; a failure with one does not keep the others."""
+        work = role.work(step)
+        summaries: dict[str, dict[str, Any]] = {}
+        errors = []
+        for pair in pairs:
+            ends = (pair["client"], pair["server"])
+            known = {name: role.host(name, hosts) for name in loop.hosts_needed(work.plan, ends)}
+            asked = loop.visit_options(work, role.conditions(), ends, known)
+            try:
+                summaries[pair["server"]] = self._measured(_checked(asked, options))
+            except LabError as error:
+                errors.append(str(error))
+        if errors:
+            raise LabError("; ".join(errors))
+        return _all_of(summaries)
+
+    def _measured(self, options: Options) -> dict[str, Any]:
+        work = Measurement(options, say, warn, self._task.check_mode)
+        with work.locked():
+            return self._measure(work, options)
+
+    def _measure(self, work: Measurement, options: Options) -> dict[str, Any]:
         if self._task.check_mode:
-            return self._call(work, work.todo(), options, task_vars, collect=False)
+            return self._call(work, work.todo(), options, collect=False)
         if options["collect"]:
-            self._record(work, self._call(work, [], options, task_vars, collect=True), options)
+            self._record(work, self._call(work, [], options, collect=True), options)
         for chunks in (work.chunks, work.chunks_again):  # the second, when the first are recorded
             for chunk in chunks():
                 work.hold()
-                answer = self._call(work, chunk, options, task_vars, collect=False)
+                answer = self._call(work, chunk, options, collect=False)
                 self._record(work, answer, options)
         return work.summary()
 
@@ -67,8 +143,7 @@ class ActionModule(ActionBase):
         self,
         work: Measurement,
         cells: list[CellToMeasure],
-        options: dict[str, Any],
-        task_vars: dict[str, Any] | None,
+        options: Options,
         collect: bool,
     ) -> dict[str, Any]:
         """Run the module once on the client; its failure is ours."""
@@ -87,14 +162,14 @@ class ActionModule(ActionBase):
             "token": options["token"],
         }
         answer: dict[str, Any] = self._execute_module(
-            module_name="offload.lab.visit", module_args=arguments, task_vars=task_vars
+            module_name="offload.lab.visit", module_args=arguments, task_vars=self._variables
         )
         if answer.get("failed"):
             raise LabError(answer.get("msg", "the module failed"))
         self._warnings += answer.pop("warnings", None) or []
         return answer
 
-    def _record(self, work: Measurement, answer: dict[str, Any], options: dict[str, Any]) -> None:
+    def _record(self, work: Measurement, answer: dict[str, Any], options: Options) -> None:
         """Record what came back, and only then let the client forget it."""
         names = work.record(answer)
         if names:
@@ -102,3 +177,28 @@ class ActionModule(ActionBase):
             self._low_level_execute_command(
                 "rm -f -- " + " ".join(shlex.quote(path) for path in paths)
             )
+
+
+def _checked(asked: loop.Arguments, options: Options) -> Options:
+    """Return the options of a visit that a step leads to, with the defaults of the others."""
+    given = {**asked, "chunks": options["chunks"], "spool": options["spool"]}
+    checked = ArgumentSpecValidator(SPEC).validate(given)
+    if checked.error_messages:
+        raise LabError(checked.error_messages[0], "module visit")
+    known: Options = checked.validated_parameters
+    return known
+
+
+def _all_of(summaries: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of a step: that of its pair, or where a client has several all of them."""
+    if not summaries:
+        return {}
+    *_others, last = summaries.values()
+    if len(summaries) == 1:
+        return last
+    counts = dict.fromkeys(COUNTS, 0)
+    for summary in summaries.values():
+        for key in COUNTS:
+            counts[key] += summary[key]
+    changed = any(one["changed"] for one in summaries.values())
+    return {**last, **counts, "changed": changed, "servers": summaries}

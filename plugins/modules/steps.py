@@ -54,6 +54,13 @@ options:
   lab_mtu:
     description: The MTU that the lab's underlay has, in bytes. A plan with this one alone does not set it.
     type: int
+  store:
+    description:
+      - Whether something is done between two visits. The results go into a store, or the run may end there.
+      - Then the profile is set in one task and measured in another. So it is where the play has more hosts than Ansible
+        has forks.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -88,7 +95,7 @@ steps:
   returned: with O(block)
   type: list
   elements: dict
-  sample: [{do: apply, block: 3, visit: 2}]
+  sample: [{do: visit, tasks: visit, block: 3, visit: 2}]
 standing:
   description:
     - How far the campaign is. C(recorded) are all its trials in the record, those that were measured again among them.

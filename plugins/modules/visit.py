@@ -34,8 +34,16 @@ attributes:
     support: none
 options:
   plan:
-    description: Path of the campaign's C(plan.json), on the controller. Exactly one of O(plan) and O(cells) is needed.
+    description:
+      - Path of the campaign's C(plan.json), on the controller. Exactly one of O(plan), O(cells) and O(step) is needed.
     type: path
+  step:
+    description:
+      - A step of role C(measure), as M(offload.lab.steps) returns it. All other options but O(chunks) and O(spool)
+        follow from it and from the variables of that role.
+      - It may set the profile, as M(offload.lab.ethtool) does, and return what that returns. A client then measures
+        with its partners as soon as they have the profile.
+    type: dict
   mtu:
     description: With O(plan), the visit's MTU of the underlay in bytes. Needed where the plan has several.
     type: int
@@ -356,7 +364,7 @@ from ..module_utils._engines.engines import engine_named
 from ..module_utils._host.module import run_module
 from ..module_utils._host.waiting import wait_until
 from ..module_utils._load import run, spool
-from ..module_utils._load.spec import PROBE, SPEC
+from ..module_utils._load.spec import PROBE, SPEC, STEP
 from ..module_utils._observe import controller, evidence
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
@@ -646,7 +654,7 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
 
 
 def main() -> None:
-    run_module(SPEC, collect_and_measure)
+    run_module({**SPEC, **STEP}, collect_and_measure)
 
 
 if __name__ == "__main__":

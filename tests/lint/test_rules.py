@@ -49,12 +49,12 @@ ROOMS = {
     "plugin_utils": [
         ["_untrusted"],
         ["_known_cases", "_paths", "_statistics", "_store"],
-        ["_action", "_campaign", "_lab"],
-        ["_trials", "_request"],
+        ["_campaign", "_lab"],
+        ["_action", "_trials", "_request"],
         ["_analysis"],
         ["_exports", "_figures", "_search"],
         ["_report"],
-        ["_across", "_live"],
+        ["_across", "_decisions", "_live"],
     ],
 }
 ANSIBLE_DOC = ("DOCUMENTATION", "EXAMPLES", "RETURN")

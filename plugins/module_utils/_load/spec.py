@@ -80,3 +80,5 @@ SPEC: dict[str, dict[str, Any]] = {
     "token": {"type": "str", "no_log": True},
     "spool": {"type": "path", "default": "/var/lib/offload-lab/spool"},
 }
+# Of the part on the controller alone.
+STEP: dict[str, dict[str, Any]] = {"step": {"type": "dict"}}

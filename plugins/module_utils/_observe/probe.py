@@ -26,7 +26,7 @@ import os
 import socket
 import threading
 import time
-from typing import Any, Collection, Mapping, TypedDict
+from typing import Any, Collection, Mapping
 
 from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
@@ -36,6 +36,7 @@ from .._host import netns as host_netns
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life, strikes
 from . import errors_seen, sampler
+from .reading import CounterReading
 from .sampler import SampledDevice
 
 MAX_LINE = 1 << 20  # bytes of a request that has a proof
@@ -72,20 +73,6 @@ def throttle_count() -> int:
     """
     paths = glob.glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
     return sum(int(_read(path) or 0) for path in paths)
-
-
-class CounterReading(TypedDict):
-    """The state of an end at one moment."""
-
-    time: float  # s since the epoch
-    stat: str  # raw, as the next
-    softirqs: str
-    boot_id: str
-    hertz: int
-    features: dict[str, str | None]
-    throttled: int
-    errors: dict[str, int]  # counted since boot
-    alarms: list[str]  # of the kernel's log since the snapshot before
 
 
 def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:

@@ -202,6 +202,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
     return {
         "results": folder,
         "plan_file": os.path.join(folder, "plan.json"),
+        "record": os.path.join(folder, "trials.jsonl"),
         "campaign": plan["name"],
         "seed": plan["seed"],
         "design": plan["design"],

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from ...module_utils._base.errors import ParseError
-from ...module_utils._observe.probe import CounterReading
+from ...module_utils._observe.reading import CounterReading
 from .nouns import Cpu, EndCpu, Result, Watched
 
 ENDS: tuple[Literal["client", "server", "forwarder"], ...] = ("client", "server", "forwarder")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
-from ...module_utils._observe.probe import CounterReading
+from ...module_utils._observe.reading import CounterReading
 from .cpu import ENDS
 from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
 

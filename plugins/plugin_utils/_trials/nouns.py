@@ -15,7 +15,7 @@ from ...module_utils._engines.engine import Endpoint, EngineCpu
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._engines.workload import Workload
 from ...module_utils._observe.packets import Sample
-from ...module_utils._observe.probe import CounterReading
+from ...module_utils._observe.reading import CounterReading
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 

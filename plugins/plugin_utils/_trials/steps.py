@@ -6,7 +6,7 @@ order. Pure.
 
 A step is one file of tasks of role measure: ``settings`` sets what module ethtool does not (MTU,
 the tunnel), ``apply`` sets the rest of the profile, ``measure`` measures with the
-``pairs`` of one round.
+``pairs`` of one round. ``visit`` is these two in one task, in which the hosts wait for each other.
 """
 
 from __future__ import annotations
@@ -16,23 +16,14 @@ from itertools import chain, product
 from typing import NamedTuple, TypedDict
 
 from ...module_utils._kinds.kinds import NOT_BY_ETHTOOL
+from .._campaign import loop
+from .._campaign.loop import VisitStep
 from .._campaign.nouns import Cell, Plan, Profile, Visit
+from .._paths.own_paths import TUNNEL
 from .._paths.path import Pair
 
 MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
-
-
-class VisitStep(TypedDict):
-    """One thing to do at a visit."""
-
-    do: str  # "settings", "apply" or "measure"
-    block: int
-    visit: int
-    mtu: int
-    profile: str
-    new_mtu: bool
-    pairs: list[Pair]
 
 
 class Place(TypedDict):
@@ -58,6 +49,8 @@ class Part(NamedTuple):
     known: Known
     pairs: list[Pair]  # those that measure; the plan names none where they are the first two nodes
     lab_mtu: int | None = None  # that the underlay has
+    together: bool = False  # the hosts can wait for each other in one task
+    store: bool = False  # something is done between two visits
 
     def rounds(self) -> list[list[Pair]]:
         """Return the pairs that measure at the same time."""
@@ -180,11 +173,21 @@ def _more_to_set(profile: Profile) -> bool:
     return any(not device.keys().isdisjoint(NOT_BY_ETHTOOL) for device in devices)
 
 
+def _csum(profile: Profile) -> dict[str, bool]:
+    """Return by end whether a profile has the tunnel's outer packets carry a checksum."""
+    found = {}
+    for end, devices in profile["settings"].items():
+        if "csum" in devices.get(TUNNEL, {}):
+            found[end] = devices[TUNNEL]["csum"]
+    return found
+
+
 def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[VisitStep]:
     """Yield the steps of visits; ``mtu`` is what the devices have."""
     for visit, missing in todo:
         step: VisitStep = {
             "do": "settings",
+            "tasks": "settings",
             "block": visit["block"],
             "visit": visit["visit"],
             "mtu": visit["mtu"],
@@ -193,13 +196,29 @@ def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> I
             "pairs": [],
         }
         mtu = visit["mtu"]
-        if step["new_mtu"] or _more_to_set(part.profiles[visit["profile"]]):
-            yield step
-        yield {**step, "do": "apply"}
-        for members in part.rounds():
-            measuring = [pair for pair in members if name_of(pair) in missing]
-            if measuring:
-                yield {**step, "do": "measure", "pairs": measuring}
+        profile = part.profiles[visit["profile"]]
+        if step["new_mtu"] or _more_to_set(profile):
+            yield {**step, "csum": _csum(profile)}
+        yield from _visit_steps(part, step, missing)
+
+
+def _visit_steps(part: Part, step: VisitStep, missing: set[str]) -> Iterator[VisitStep]:
+    """Yield the steps that set a profile and measure under it, round by round."""
+    rounds = []
+    for members in part.rounds():
+        measuring = [pair for pair in members if name_of(pair) in missing]
+        if measuring:
+            rounds.append(measuring)
+    if part.together:
+        yield _made(part, step, "visit", rounds.pop(0))
+    else:
+        yield _made(part, step, "apply", [])
+    for measuring in rounds:
+        yield _made(part, step, "measure", measuring)
+
+
+def _made(part: Part, step: VisitStep, do: str, pairs: list[Pair]) -> VisitStep:
+    return {**step, "do": do, "tasks": loop.tasks_of(do, part.store), "pairs": pairs}
 
 
 def blocks_left(part: Part) -> list[Block]:

@@ -44,8 +44,7 @@ FLOOR = (
 # Without the lab's door. As root it would remove /dev/null at its end.
 SERVER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SERVER += ["netserver", "-D", "-p", "12965"]
-APPLY = "Apply the profile"
-MEASURE = "See in the packets"
+VISIT = "Apply the profile"
 
 
 def play(name, *arguments, **more):
@@ -150,8 +149,7 @@ def parts_of(visit, timeline):
     tasks = [row for row in timeline if "task" in row]
     first = min(trial["started"] for trial in visit)
     last = max(trial["finished"] for trial in visit)
-    began = last_start(tasks, APPLY, first)
-    measured = last_start(tasks, MEASURE, first)
+    began = last_start(tasks, VISIT, first)
     looked = next(row["looked_s"] for row in timeline if "looked_s" in row and row["at"] > first)
     seconds_asked = sum(trial["workload"]["duration"] for trial in visit)
     run = sum(
@@ -162,9 +160,10 @@ def parts_of(visit, timeline):
         "netperf longer than asked: connects, and up to 4 s of UDP_STREAM whose last packets were lost": run
         - seconds_asked,
         "cells beyond netperf: processes, CPU counters of both ends, spool": last - first - run,
-        "apply the profile on both nodes and read it back": measured - began,
+        "apply the profile on both nodes and read it back, start of netperf's module": first
+        - began
+        - looked,
         "evidence: traffic and packet samples, each path and direction": looked,
-        "start of netperf's module": first - measured - looked,
         "record, acknowledge, go to the next visit": next_start(tasks, last) - last,
     }
 

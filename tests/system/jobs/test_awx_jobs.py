@@ -189,7 +189,7 @@ def check_events(events):
         events, "Record what an earlier run left on the client", "runner_item_on_ok"
     )
     assert names_of_remaining["res"]["collected"] >= 1
-    visit = data(events, "See in the packets what it does, and measure", "runner_item_on_ok")
+    visit = data(events, "See in the packets what it does, and measure")
     assert (visit["host"], visit["res"]["progress"][:22]) == ("node1", "node1-node2: block 1/1")
     assert data(events, "See how far the campaign is")["res"]["standing"] == {
         "campaign": "cancelled",

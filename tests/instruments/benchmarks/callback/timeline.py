@@ -37,8 +37,8 @@ class CallbackModule(CallbackBase):
         """A task begins, on the first of its hosts."""
         self._write(task=task.get_name())
 
-    def v2_runner_item_on_ok(self, result):
-        """One item of a loop is done: of a visit's measuring, a pair."""
+    def v2_runner_on_ok(self, result):
+        """A host is done with a task: of a visit, the client."""
         facts = (
             getattr(result, "result", None) or result._result
         )  # ansible-core before 2.20 has the second name

@@ -195,6 +195,34 @@ def test_the_pairs_of_each_round_measure_at_the_same_time():
     )
 
 
+def test_hosts_that_can_wait_for_each_other_make_a_visit_in_one_step():
+    pairs = [{"client": "a", "server": "b"}, {"client": "a", "server": "d"}]
+    made = plan(pairs=pairs)
+    part = part_of(made, {}, pairs)._replace(together=True)
+    assert [
+        (one["do"], one["tasks"], one["pairs"]) for one in steps.blocks_left(part)[0]["steps"][:3]
+    ] == [
+        ("visit", "visit", pairs[:1]),
+        ("measure", "measure", pairs[1:]),
+        ("visit", "visit", pairs[:1]),
+    ]
+
+
+def test_with_a_store_the_tasks_of_a_visit_are_others():
+    part = part_of(plan(), {}, lab_mtu=None)._replace(store=True)
+    first = steps.blocks_left(part)[0]["steps"][:3]
+    assert [one["tasks"] for one in first] == ["settings", "store_apply", "store_measure"]
+
+
+def test_a_step_says_which_checksum_the_tunnel_has_at_each_end():
+    part = part_of(plan(factors=["tunnel_csum"], blocks=1), {})
+    settings = [one for one in steps.blocks_left(part)[0]["steps"] if one["do"] == "settings"]
+    assert {(one["profile"], *sorted(one["csum"].items())) for one in settings} == {
+        ("all_off", ("client", False), ("server", False)),
+        ("tunnel_csum=on", ("client", True), ("server", True)),
+    }
+
+
 def test_what_the_machine_spoilt_is_measured_again_at_its_visit():
     campaign_plan = plan(confirm=0)
     first = campaign_plan["visits"][1]["cells"][0]["id"]

@@ -1,0 +1,314 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each host of a campaign does at a step: with whom it measures, and with which arguments modules
+ethtool and visit are called. Pure.
+
+A host is ready while it has the newest profile. A trial with a host that is not would be recorded under
+the wrong profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NotRequired, TypedDict
+
+from .._paths.path import UNDERLAY, Devices, Endpoints, Pair
+from .nouns import Settings
+
+TIMESTAMPS = "net.ipv4.tcp_timestamps"
+VLAN_TAG = 4  # bytes
+AS_FOUND = "as_found"  # the profile of design integrity that is the node's own state
+APPLIED = "__offload_lab_applied"  # the variable of a host that has what was set there last
+PAYLOAD = ["PAYLOAD"]  # the tests of a campaign that asks only what becomes of the payload
+Results = dict[str, Any]  # {device: what module ethtool returned}
+Arguments = dict[str, Any]  # of a module
+
+
+class Member(TypedDict):
+    """What a host does in a campaign, see ``_lab/guests.py``."""
+
+    member: bool
+    end: str
+    pairs: list[Pair]
+    partners: list[str]
+    needed: list[str]
+    rests: dict[str, list[str]]
+    elsewhere: list[str]
+
+
+class VisitStep(TypedDict):
+    """One thing to do at a visit."""
+
+    do: str  # "settings", "apply", "measure", or "visit" for both of these
+    tasks: str  # the file of role measure that does it
+    block: int
+    visit: int
+    mtu: int
+    profile: str
+    new_mtu: bool
+    pairs: list[Pair]  # that measure
+    csum: NotRequired[dict[str, bool]]  # of a step "settings": the tunnel's outer checksum, by end
+
+
+class Applied(TypedDict):
+    """What module ethtool returned at a host."""
+
+    devices: Results
+    cpu: NotRequired[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Host:
+    """What measuring needs to know of a host."""
+
+    name: str
+    devices: Devices
+    endpoints: Endpoints = field(default_factory=dict)
+    address: str = ""  # on the underlay
+    probe_token: str = ""
+    servers_token: str = ""
+    applied: Applied | None = None  # None: it does not have the newest profile
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What role measure was asked for, as far as each visit needs it."""
+
+    port: int  # of the servers
+    probe_port: int
+    evidence_seconds: float
+    vxlan_port: int
+    vni: int
+    tenant_vlan: int
+    uplink: str  # the client's device
+    tunnel_by_uplink: bool
+    protect: Sequence[str]
+    allow_management_device: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the manifest says of the client."""
+
+    timestamps: bool
+    speed_mbps: int  # of the first link, 0 where none has a speed
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a visit needs of a plan."""
+
+    plan_file: str
+    record: str
+    design: str
+    tests: list[str]
+    chunk_s: int
+    profiles: Mapping[str, Settings]
+    homes: Mapping[str, str]  # {guest: its node}
+    forwarder: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """A step, and all that is the same for the hosts that make it."""
+
+    plan: Planned
+    asked: Asked
+    step: VisitStep
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The snapshot of a node, and the lease under which it is changed."""
+
+    path: str
+    devices: Sequence[Any]
+    lease: str
+
+
+def partners(member: Member, in_order: Collection[str]) -> list[str]:
+    """Return the partners that a host can measure with; ``in_order`` are the hosts that have the
+    newest profile.
+    """
+    lost = set[str]()
+    for host in member["needed"]:
+        if host not in in_order:
+            lost.update(member["rests"][host])
+    return [partner for partner in member["partners"] if partner not in lost]
+
+
+def in_order(hosts: Mapping[str, Applied | None]) -> list[str]:
+    """Return the hosts that have the newest profile."""
+    return [name for name, applied in hosts.items() if applied is not None]
+
+
+def awaited(member: Member, playing: Collection[str]) -> list[str]:
+    """Return the hosts whose profile a client waits for before it measures."""
+    return [name for name in member["needed"] if name in playing]
+
+
+def applied_by(result: Mapping[str, Any]) -> Applied | None:
+    """Return what a result of module ethtool says was set, None where nothing was."""
+    if "devices" not in result:
+        return None
+    applied: Applied = {"devices": result["devices"]}
+    if "cpu" in result:
+        applied["cpu"] = result["cpu"]
+    return applied
+
+
+def pairs_now(step: VisitStep, client: str, ready: Collection[str]) -> list[Pair]:
+    """Return the pairs of a step that a client measures in."""
+    return [pair for pair in step["pairs"] if pair["client"] == client and pair["server"] in ready]
+
+
+def applies(step: VisitStep) -> bool:
+    """Return whether a profile is set at a step."""
+    return step["do"] in ("apply", "visit")
+
+
+def measures(step: VisitStep) -> bool:
+    """Return whether trials are measured at a step."""
+    return step["do"] in ("measure", "visit")
+
+
+def tasks_of(do: str, store: bool) -> str:
+    """Return the file of tasks that makes a step; with a store more is done at a visit."""
+    return f"store_{do}" if store and do != "settings" else do
+
+
+def profile_arguments(work: Work, member: Member, devices: Devices, kept: Snapshot) -> Arguments:
+    """Return the arguments of module ethtool that set the step's profile at a host."""
+    plan = work.plan
+    asked = work.asked
+    step = work.step
+    if plan.design == "integrity" and step["profile"] == AS_FOUND:
+        what: Arguments = {"devices": kept.devices}
+    else:
+        settings = plan.profiles[step["profile"]].get(member["end"], {})
+        what = {"settings": settings, "classes": devices}
+    return {
+        **what,
+        "elsewhere": member["elsewhere"],
+        "fixed": "report",
+        "protect": list(asked.protect),
+        "allow_management_device": list(asked.allow_management_device),
+        "sign_of_life": True,
+        "after_strike": plan.tests == PAYLOAD,
+        "snapshot": kept.path,
+        "lease": kept.lease,
+    }
+
+
+def visit_options(
+    work: Work, conditions: Conditions, ends: tuple[str, str], hosts: Mapping[str, Host]
+) -> Arguments:
+    """Return the options of module visit for a pair, whose client and server are ``ends``."""
+    plan = work.plan
+    asked = work.asked
+    step = work.step
+    client, server = (hosts[name] for name in ends)
+    options: Arguments = {
+        "plan": plan.plan_file,
+        "mtu": step["mtu"],
+        "block": step["block"],
+        "visit": step["visit"],
+        "record": plan.record,
+        "client": client.name,
+        "server": server.name,
+        "port": asked.port,
+        "chunk_seconds": plan.chunk_s,
+        "endpoints": {"client": client.endpoints, "server": server.endpoints},
+        "devices": {"client": client.devices, "server": server.devices},
+        "token": server.servers_token,
+        "probe": _probe(server, asked.probe_port),
+        "evidence": _evidence(plan, asked, ends, hosts),
+        "expect": _expected(plan, asked, conditions, client, hosts),
+    }
+    if asked.evidence_seconds > 0:
+        options["look"] = _samples(plan, asked)
+    if plan.forwarder:
+        between = hosts[plan.forwarder]
+        options["forwarder"] = {
+            "name": between.name,
+            "devices": between.devices,
+            **_probe(between, asked.probe_port),
+        }
+    return options
+
+
+def hosts_needed(plan: Planned, ends: Iterable[str]) -> list[str]:
+    """Return the hosts that the visit of a pair asks about: its ends, their nodes where they are
+    guests, and the forwarder.
+    """
+    names = list(ends)
+    names += [plan.homes[name] for name in names if plan.homes.get(name)]
+    return list(dict.fromkeys([*names, *filter(None, [plan.forwarder])]))
+
+
+def _probe(host: Host, port: int) -> Arguments:
+    return {"address": host.address, "port": port, "token": host.probe_token}
+
+
+def _samples(plan: Planned, asked: Asked) -> Arguments:
+    """Return how packets are sampled."""
+    reverse = ["TCP_MAERTS"] if "TCP_MAERTS" in plan.tests else []
+    return {
+        "tests": ["TCP_STREAM", *reverse],
+        "seconds": asked.evidence_seconds,
+        "vxlan_port": asked.vxlan_port,
+    }
+
+
+def _underlay(host: Host) -> list[str]:
+    """Return a host's devices of the underlay. A guest has none: what is there is not seen."""
+    return [device["name"] for device in host.devices.get(UNDERLAY, [])] or [""]
+
+
+def _settings(host: Host) -> Results:
+    return host.applied["devices"] if host.applied else {}
+
+
+def _evidence(
+    plan: Planned, asked: Asked, ends: tuple[str, str], hosts: Mapping[str, Host]
+) -> Arguments:
+    """Return what is known of a visit before its packets are sampled."""
+    client, server = (hosts[name] for name in ends)
+    homes = {
+        end: plan.homes[host.name]
+        for end, host in (("client", client), ("server", server))
+        if plan.homes.get(host.name)
+    }
+    settings = {"client": _settings(client), "server": _settings(server)}
+    if plan.forwarder:
+        settings["forwarder"] = _settings(hosts[plan.forwarder])
+    return {
+        "settings": settings,
+        "underlay": {"client": _underlay(client)[0], "server": _underlay(server)[0]},
+        "uplink": {"client": asked.uplink, "server": _underlay(server)[-1]},
+        "tunnel_by_uplink": asked.tunnel_by_uplink,
+        "homes": homes,
+        "beside": {end: hosts[name].applied for end, name in homes.items()},
+    }
+
+
+def _expected(
+    plan: Planned,
+    asked: Asked,
+    conditions: Conditions,
+    client: Host,
+    hosts: Mapping[str, Host],
+) -> Arguments:
+    """Return what the guards compare each trial with."""
+    node = hosts[plan.homes.get(client.name) or client.name]
+    by_ipv6 = [path for path, end in client.endpoints.items() if ":" in end["address"]]
+    return {
+        "vni": asked.vni,
+        "underlay_ip": 6 if ":" in node.address else 4,
+        "ipv6_paths": by_ipv6,
+        "tag": VLAN_TAG if asked.tenant_vlan else 0,
+        "timestamps": conditions.timestamps,
+        "speed_mbps": conditions.speed_mbps,
+    }
