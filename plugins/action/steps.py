@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, ClassVar
 
-from ansible import context
+from ansible import constants, context
 
 from ..module_utils._base.errors import InputError
 from ..plugin_utils._action.console import say
@@ -45,6 +45,7 @@ class ActionModule(ControllerAction):
             together=len(task_vars["ansible_play_hosts"]) <= context.CLIARGS["forks"],
             store=options["store"],
             check=self._task.check_mode,
+            memory=constants.DEFAULT_LOCAL_TMP,
         )
         campaign = CampaignFolder(plan, os.path.dirname(options["plan"]), how, say)
         if options["block"] is None:

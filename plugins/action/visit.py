@@ -123,7 +123,8 @@ class ActionModule(ActionBase):
         return _all_of(summaries)
 
     def _measured(self, options: Options) -> dict[str, Any]:
-        work = Measurement(options, say, warn, self._task.check_mode)
+        memory = constants.DEFAULT_LOCAL_TMP
+        work = Measurement(options, say, warn, self._task.check_mode, memory)
         with work.locked():
             return self._measure(work, options)
 

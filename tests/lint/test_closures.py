@@ -12,8 +12,8 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 MOST_FILES = {
     "plugins/action/report.py": 197,
-    "plugins/action/steps.py": 151,
-    "plugins/action/visit.py": 129,
+    "plugins/action/steps.py": 152,
+    "plugins/action/visit.py": 130,
     "plugins/modules/visit.py": 62,
 }
 

@@ -48,6 +48,7 @@ class Measuring:
     together: bool  # all hosts can run a task at the same time
     store: bool  # something is done between two visits
     check: bool  # decide nothing
+    memory: str | None = None  # a folder of this run, for what its tasks know of the record
 
 
 class CampaignFolder:
@@ -62,7 +63,7 @@ class CampaignFolder:
         self.say = say
         self.check = how.check
         self.record = os.path.join(folder, "trials.jsonl")
-        self.known = Records(self.record, dry=True).known
+        self.known = Records(self.record, dry=True, memory=how.memory).known
         if plan.get("looks"):
             self.plan = self.looked(plan)
         if plan.get("time"):

@@ -119,9 +119,12 @@ class UsualSteal:
 
     def add(self, trial: Trial) -> None:
         """Take in one trial."""
-        percent = stolen(trial)
+        self.add_percent(trial.get("profile"), stolen(trial))
+
+    def add_percent(self, profile: str, percent: float | None) -> None:
+        """Take in what :func:`stolen` says of one trial."""
         if percent is not None:
-            self.seen.setdefault(trial.get("profile"), []).append(percent)
+            self.seen.setdefault(profile, []).append(percent)
 
     def limit(self, profile: str, floor: float = STEAL_PERCENT) -> float:
         """Return the limit for a trial of a profile, in %; ``floor`` where the machine does not

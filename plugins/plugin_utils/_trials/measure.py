@@ -62,7 +62,7 @@ class Measurement:
     """One task: its cells, its record and its progress.
 
     ``show`` and ``warn`` take a text for the user. A ``dry`` one changes nothing on the controller
-    either.
+    either. ``memory`` is a folder for what the tasks of this run know of the record.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Measurement:
         show: Callable[[str], None],
         warn: Callable[[str], None],
         dry: bool = False,
+        memory: str | None = None,
     ) -> None:
         self.options = options
         self.show = show
@@ -87,7 +88,7 @@ class Measurement:
         self.cells = self._cells()
         self.lock = f"{options['record']}.lock" if options["record"] and not dry else None
         self.hold()
-        self.records = Records(options["record"], dry) if options["record"] else None
+        self.records = Records(options["record"], dry, memory) if options["record"] else None
         for text in self.records.repaired if self.records else ():
             warn(text)
         self.trials: list[Trial] = []

@@ -28,8 +28,13 @@ Starts = dict[tuple[int, int, int], float]  # {(MTU, block, visit): when its fir
 def see_start(starts: Starts, trial: Trial) -> None:
     """Take in when a recorded trial started."""
     place = trial.get("mtu"), trial.get("block"), trial.get("visit")
-    if trial.get("started") is not None:
-        starts[place] = min(trial["started"], starts.get(place, trial["started"]))
+    note_start(starts, place, trial.get("started"))
+
+
+def note_start(starts: Starts, place: tuple[int, int, int], started: float | None) -> None:
+    """Take in when a trial at a visit started."""
+    if started is not None:
+        starts[place] = min(started, starts.get(place, started))
 
 
 def rate_text(result: Result) -> str:

@@ -14,15 +14,16 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files, locks
 from . import shape
 from .guards import UsualSteal, spoilt
 from .nouns import Trial
-from .progress import Starts, see_start
+from .progress import Starts, note_start
+from .seen import Memory, SeenTrial, seen_trial
 
 fast_loads: Callable[[str], Any] | None
 try:
@@ -79,10 +80,11 @@ def key_of(record: Trial) -> tuple[str, str]:
     return str(record.get("pair") or ""), record["id"]
 
 
-def _lines(path: str) -> Iterator[str]:
-    """Yield the lines of a file with their ends; a missing file has none."""
+def _lines(path: str, start: int = 0) -> Iterator[bytes]:
+    """Yield the lines of a file from byte ``start`` with their ends; a missing file has none."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+        with open(path, "rb") as stream:
+            stream.seek(start)
             yield from stream
     except FileNotFoundError:
         return
@@ -94,33 +96,44 @@ def _lines(path: str) -> Iterator[str]:
         )
 
 
-def _judged(path: str) -> Iterator[tuple[int, str, Trial | str]]:
-    """Yield ``(line number, text, record)`` of a good line, and the reason instead of a record of a
-    bad one.
-    """
-    seen: dict[tuple[str, str], int] = {}
-    for number, ended in enumerate(_lines(path), 1):
-        line = ended.rstrip("\n")
+class JudgedLine(NamedTuple):
+    """A line of a record, and the trial in it or why there is none."""
+
+    number: int
+    end: int  # the byte after it
+    text: str
+    record: Trial | str
+
+
+def _judged(path: str, known: Sequence[SeenTrial] = ()) -> Iterator[JudgedLine]:
+    """Yield the lines of a record after those that are known."""
+    seen = {(one.pair, one.trial): one.line for one in known}
+    end = known[-1].end if known else 0
+    first_line = known[-1].line + 1 if known else 1
+    for number, raw in enumerate(_lines(path, end), first_line):
+        end += len(raw)
+        text = raw.decode("utf-8", "surrogateescape")
+        line = text.rstrip("\n")
         if not line:
             continue
         try:
             record = decode(line)
-            if line == ended:
+            if line == text:
                 raise ValueError("the last line is torn")
             first = seen.setdefault(key_of(record), number)
             if first != number:
                 raise ValueError(f"trial {record['id']} is in line {first} already")
         except ValueError as error:
-            yield number, line, str(error)
+            yield JudgedLine(number, end, line, str(error))
         else:
-            yield number, line, record
+            yield JudgedLine(number, end, line, record)
 
 
 def scan(path: str) -> tuple[list[Good], list[Bad]]:
     """Return the good and the bad lines of a record file."""
     good = list[Good]()
     bad = list[Bad]()
-    for number, line, record in _judged(path):
+    for number, _end, line, record in _judged(path):
         if isinstance(record, str):
             bad.append((number, line, record))
         else:
@@ -132,7 +145,7 @@ def stream_records(path: str, problems: list[str]) -> Iterator[Trial]:
     """Yield the records one by one, for files that are larger than memory; ``problems`` gets a text
     a bad line.
     """
-    for number, _line, record in _judged(path):
+    for number, _end, _line, record in _judged(path):
         if isinstance(record, str):
             problems.append(f"line {number}: {record}")
         else:
@@ -183,38 +196,64 @@ class Records:
     """The record file of a campaign, open for more trials. ``repaired`` says what was set aside,
     one text a line.
 
-    With ``dry`` the file is read only, and left as it is.
+    With ``dry`` the file is read only, and left as it is. ``memory`` is a folder of this run: what
+    earlier tasks have read is there, and is not read again.
     """
 
-    def __init__(self, path: str, dry: bool = False) -> None:
+    def __init__(self, path: str, dry: bool = False, memory: str | None = None) -> None:
         self.path = path
+        self.memory = Memory(memory, path)
+        self.repaired: list[str] = []
+        self.known: dict[tuple[str, str], bool] = {}  # was it spoilt by the machine?
+        self.usual_steal = UsualSteal()
+        self.starts: Starts = {}
+        self.size = 0
         try:
             if dry:
-                good, bad = scan(path)
+                self._read_on(repair=False)
             else:
                 files.make_results_folder(os.path.dirname(os.path.abspath(path)))
                 with _locked(path):
-                    good, bad = scan(path)
-                    if bad:
-                        _set_aside(path, good, bad)
+                    self._read_on(repair=True)
         except OSError as error:
             raise InputError(
                 f"the record cannot be written ({error.strerror})",
                 path,
                 "Set offload_lab_results_dir to a folder you may write to.",
             )
-        self.repaired = [
-            f"{path} line {number}: {reason}; kept in {path}.damaged"
-            for number, _line, reason in bad
-        ]
-        self.known = {
-            key_of(record): spoilt(record) for _number, _line, record in good
-        }  # by the machine?
-        self.usual_steal = UsualSteal(record for _number, _line, record in good)
-        self.starts: Starts = {}
-        for _number, _line, record in good:
-            see_start(self.starts, record)
-        self.size = os.path.getsize(path) if os.path.exists(path) else 0
+
+    def _read_on(self, repair: bool) -> None:
+        """Take in what is known, and read the lines after it."""
+        with self.memory.held() as known:
+            fresh, is_whole = self._fresh(known)
+            if is_whole:
+                self.memory.add(fresh)
+        if repair and not is_whole:
+            good, bad = scan(self.path)
+            _set_aside(self.path, good, bad)
+            self.repaired = [
+                f"{self.path} line {number}: {reason}; kept in {self.path}.damaged"
+                for number, _line, reason in bad
+            ]
+        for one in (*known, *fresh):
+            self._take(one)
+        self.size = os.path.getsize(self.path) if os.path.exists(self.path) else 0
+
+    def _fresh(self, known: Sequence[SeenTrial]) -> tuple[list[SeenTrial], bool]:
+        """Return the trials after those that are known, and whether all lines there are good."""
+        fresh = []
+        is_whole = True
+        for number, end, _line, record in _judged(self.path, known):
+            if isinstance(record, str):
+                is_whole = False
+            else:
+                fresh.append(seen_trial(number, end, record))
+        return fresh, is_whole
+
+    def _take(self, one: SeenTrial) -> None:
+        self.known[one.pair, one.trial] = one.spoilt
+        self.usual_steal.add_percent(one.profile, one.stolen)
+        note_start(self.starts, (one.mtu, one.block, one.visit), one.started)
 
     def append(self, record: Trial) -> None:
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""
@@ -231,14 +270,14 @@ class Records:
                 self.path,
                 "Make room or repair the folder, then run the campaign again: it goes on from here.",
             )
-        self.known[key_of(record)] = spoilt(record)
-        self.usual_steal.add(record)
-        see_start(self.starts, record)
+        self._take(seen_trial(0, self.size, record))
 
     def _refuse_known(self, record: Trial, size: int) -> None:
         """Raise if the trial is recorded, be it by a worker whose controller was killed."""
         if size != self.size:
-            self.known = {key_of(other): spoilt(other) for other in read(self.path)[0]}
+            for _number, _end, _line, other in _judged(self.path):
+                if not isinstance(other, str):
+                    self.known[key_of(other)] = spoilt(other)
         if key_of(record) in self.known:
             raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
 

@@ -233,3 +233,59 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path, place, bit):
 
 def test_the_module_names_no_other_key():
     assert trials_records.key_of({"id": "x"}) == ("", "x")
+
+
+def test_a_later_task_reads_only_what_came_after_the_earlier_one(path, tmp_path, monkeypatch):
+    memory = str(tmp_path)
+    first = Records(path, memory=memory)
+    first.append(trial(1, profile="off", mtu=9000, block=1, visit=1, started=5.0))
+    Records(path, memory=memory)
+    written(path, 2)
+    read_again = []
+    real = trials_records.decode
+    monkeypatch.setattr(
+        trials_records, "decode", lambda line: read_again.append(line) or real(line)
+    )
+    third = Records(path, memory=memory)
+    assert [json.loads(line)["id"] for line in read_again] == ["c2"]
+    assert set(third.known) == {("node1-node2", "c1"), ("node1-node2", "c2")}
+    assert third.starts == {(9000, 1, 1): 5.0}
+    with pytest.raises(LabError, match="recorded already"):
+        third.append(trial(1))
+    assert Records(path).known == Records(path, dry=True, memory=memory).known == third.known
+
+
+def test_a_torn_line_is_set_aside_with_a_memory_too(path, tmp_path):
+    memory = str(tmp_path)
+    written(path, 1)
+    Records(path, memory=memory)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(encode(trial(2)) + encode(trial(3))[:40])
+    assert set(Records(path, dry=True, memory=memory).known) == {
+        ("node1-node2", "c1"),
+        ("node1-node2", "c2"),
+    }
+    repaired = Records(path, memory=memory)
+    assert "line 3" in repaired.repaired[0]
+    repaired.append(trial(3))
+    assert Records(path, memory=memory).known == Records(path).known
+    assert read(path) == ([trial(1), trial(2), trial(3)], [])
+
+
+def test_another_file_of_the_same_name_is_read_from_its_start(path, tmp_path):
+    memory = str(tmp_path)
+    written(path, 1, 2)
+    Records(path, memory=memory)
+    kept = tmp_path / "kept"
+    os.rename(path, kept)
+    written(path, 7)
+    assert set(Records(path, memory=memory).known) == {("node1-node2", "c7")}
+
+
+def test_a_duplicate_of_a_line_that_is_not_read_again_is_found(path, tmp_path):
+    memory = str(tmp_path)
+    written(path, 1)
+    Records(path, memory=memory)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(encode(trial(1)))
+    assert "line 2: trial c1 is in line 1 already" in Records(path, memory=memory).repaired[0]
