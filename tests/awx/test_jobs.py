@@ -145,8 +145,17 @@ def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(here):
     assert (here.store / "history/history.html").is_file()
 
 
+def test_other_templates(here):
+    """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
+    state_after = here.lab.state()
+    for name in ("preflight", "restore", "drift", "teardown"):
+        here.finish(here.launch("job_templates", f"offload.lab {name}"))
+    assert list(differences(state_after, here.lab.state())) == []
+
+
 def test_the_artifacts_of_integrity_are_its_verdicts(here):
     """One job, from the check to its answer: nothing is broken on a path without a tunnel."""
+    here.finish(here.launch("job_templates", "offload.lab lab"))
     found = here.lab.state()
     given = {
         "offload_lab_survey_paths": ["physical"],
@@ -161,14 +170,6 @@ def test_the_artifacts_of_integrity_are_its_verdicts(here):
     assert [bound["setting"] for bound in path["bounds"]] == ["gro"]
     assert artifacts["offload_lab_headline"].startswith("Clean over physical")
     assert list(differences(found, here.lab.state())) == []
-
-
-def test_other_templates(here):
-    """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
-    state_after = here.lab.state()
-    for name in ("preflight", "restore", "drift", "teardown"):
-        here.finish(here.launch("job_templates", f"offload.lab {name}"))
-    assert list(differences(state_after, here.lab.state())) == []
 
 
 def recorded(store, name):
