@@ -541,9 +541,8 @@ def path_is_tested(params: dict[str, Any]) -> bool:
     return params["engines"] == ["payload"]
 
 
-PROBE_S = (
-    2.0  # for a connection, and for an answer: what is lost is sent again after 1 s (RFC 6298)
-)
+# s for a connection, and for an answer: what is lost is sent again after 1 s (RFC 6298)
+PROBE_S = 1.5
 
 
 def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | None:

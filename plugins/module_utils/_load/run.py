@@ -32,7 +32,10 @@ MAX_TEXT = 1 << 20  # bytes of output kept of one process
 # Seconds by which the wall clock may part from the monotonic one in a trial: NTP slews 0.05 % at
 # most
 JUMP = 0.1
-REACH_S = 5.0  # until a server must have taken a connection: two SYNs may be lost (RFC 6298)
+# s until a server must have taken a connection: two SYNs may be lost (RFC 6298), and one where a dead
+# path is the question
+REACH_S = 5.0
+REACH_TESTED_S = 1.5
 # What connect(2) reports where no packet came back.
 SILENT = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 WAKE_S = 0.5  # from one question whether the trial is to be stopped to the next
@@ -336,13 +339,13 @@ def _run_lines(
     )
 
 
-def _answer_error(engine: Engine, end: Endpoint) -> OSError | None:
+def _answer_error(engine: Engine, end: Endpoint, reach_s: float) -> OSError | None:
     """Return why the engine's server at an end takes no TCP connection, None where it takes one."""
     source = (end["local"], 0) if end["local"] else None
     there = (end["address"], end["port"] + engine.port_offset)
     try:
         with host_netns.inside(end["netns"]):
-            socket.create_connection(there, timeout=REACH_S, source_address=source).close()
+            socket.create_connection(there, timeout=reach_s, source_address=source).close()
     except OSError as error:
         return error
     return None
@@ -373,8 +376,9 @@ def preflight(
     """
     runner.run(list(engine.asks), check=False)
     sentences: list[str] = []
+    reach_s = REACH_TESTED_S if path_is_tested else REACH_S
     for end in _distinct(endpoints):
-        error = _answer_error(engine, end)
+        error = _answer_error(engine, end, reach_s)
         if error is None:
             continue
         reason = f"TCP does not pass to {_place(engine, end)} ({error.strerror or error})"

@@ -21,13 +21,13 @@ from .._base.errors import InputError, LabError
 from .._engines.payload.payload import PayloadCheck
 from .._host import echo, netns
 
-SECONDS = 4.0  # the other node may begin a second earlier or later
+SECONDS = 3.0  # the other node may begin a second earlier or later
 PAUSE_S = 0.01  # between two datagrams of a path
 SIZE = 200  # bytes of a datagram
 CONTENT = (b"offload.lab exchange " * 10)[:SIZE]
-REQUESTS = 3  # echo requests, each with a second for its answer
+REQUESTS = 2  # echo requests, each with a second for its answer
 ANSWER_S = 1.0
-CONNECT_S = 3.0
+CONNECT_S = 1.5
 MOST_PATHS = 16
 DEV = "/proc/thread-self/net/dev"
 RECEIVED, SENT = 1, 9  # columns of a row of /proc/net/dev behind the name

@@ -44,7 +44,7 @@ KEEP_ALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),  # s
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, ACKNOWLEDGED),
 )
-CONNECTED = 3.5  # s; by then the SYN was sent again after 1 s and 3 s (RFC 6298)
+CONNECTED = 1.5  # s; by then the SYN was sent again after 1 s (RFC 6298)
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
