@@ -10,8 +10,13 @@ job, ends both.
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import os
+import secrets
+import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,8 +25,61 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.processes import started_at
+from ..module_utils._host.waiting import wait_until
 from ..module_utils._restore.sign_of_life import HEARTBEAT
-from ..plugin_utils._store import lease_owner
+
+NAME = ".lease"  # a file of the results folder, which no store keeps
+PATIENCE_S = 5.0  # until another process has written it
+
+
+def _read(path: str) -> str:
+    with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as stream:
+        return stream.read().strip()
+    return ""
+
+
+def folder_id(folder: str) -> str:
+    """Return what a results folder is known by; the file is made where it is missing."""
+    path = os.path.join(folder, NAME)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as stream:
+            stream.write(secrets.token_hex(16) + "\n")
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise LabError(
+            f"the campaign's nodes cannot be taken ({error.strerror})",
+            path,
+            "Set offload_lab_results_dir to a folder you may write to.",
+        )
+    if not wait_until(lambda: bool(_read(path)), patience=PATIENCE_S):
+        raise LabError("the file is empty", path, "Remove it, then run the campaign again.")
+    return _read(path)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        return str(os.geteuid())
+
+
+def _id(owner: Mapping[str, Any], controller: str) -> str:
+    if owner.get("store"):
+        return f"{owner['store']}/{owner['campaign']}"
+    if owner.get("results"):
+        return folder_id(str(owner["results"]))
+    playbook = os.getppid()
+    return f"{controller} {playbook} {started_at(playbook)}"
+
+
+def completed(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the owner with its controller, its user, and what it is known by on nodes."""
+    controller = socket.gethostname()
+    who = {"controller": controller, "user": _user(), "id": _id(owner, controller)}
+    return {**who, **{key: value for key, value in owner.items() if value}}
+
 
 # Where the switch was disarmed the file is gone, and the heartbeat ends.
 BEAT = f"test -e {HEARTBEAT} && touch {HEARTBEAT}"
@@ -50,7 +108,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return owner
         try:
-            return lease_owner.completed(owner)
+            return completed(owner)
         except LabError as error:
             raise AnsibleActionFail(str(error)) from None
 

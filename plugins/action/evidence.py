@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..plugin_utils._analysis.verdicts import verify_rows
-from ..plugin_utils._paths.sources import LAB
+from ..plugin_utils._paths.lab_paths import LAB
 from ..plugin_utils._trials.evidence_paths import evidence_paths
 
 OURS = ("ends", "features")  # options that the module on the node does not have
@@ -28,12 +28,12 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        given = dict(self._task.args)
-        ends, features = (given.pop(name, None) for name in OURS)
+        arguments = dict(self._task.args)
+        ends, features = (arguments.pop(name, None) for name in OURS)
         try:
             if ends:
                 paths = map(LAB.named, ends["paths"])
-                given["paths"] = evidence_paths(paths, ends["client"], ends["server"])
+                arguments["paths"] = evidence_paths(paths, ends["client"], ends["server"])
         except LabError as error:
             return {**result, "failed": True, "msg": str(error)}
         except (AttributeError, KeyError, TypeError):
@@ -43,12 +43,12 @@ class ActionModule(ActionBase):
                 "msg": "ends: it needs paths, and for client and server endpoints and "
                 "devices, which module offload.lab.lab_node returns.",
             }
-        if self._task.check_mode and "paths" not in given:
+        if self._task.check_mode and "paths" not in arguments:
             result.update(changed=False, packets={})
         else:
             result.update(
                 self._execute_module(
-                    module_name="offload.lab.evidence", module_args=given, task_vars=task_vars
+                    module_name="offload.lab.evidence", module_args=arguments, task_vars=task_vars
                 )
             )
         if features is not None and not result.get("failed"):

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..plugin_utils._across.history import history_of
 from ..plugin_utils._across.page import answer, documents
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {

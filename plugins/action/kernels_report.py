@@ -12,8 +12,7 @@ from typing import Any
 
 from ..plugin_utils._across.kernels import report_of
 from ..plugin_utils._across.kernels_page import answer, documents, ordered_changes
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {

@@ -24,9 +24,8 @@ from ..plugin_utils._campaign.chosen import OWN_PATHS
 from ..plugin_utils._lab import forwarders, guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
-from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH
+from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH, with_own
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths, walked_of
-from ..plugin_utils._paths.sources import with_own
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {
@@ -60,12 +59,12 @@ class ActionModule(ControllerAction):
         }
 
     def _own(self, task_vars: TaskVars) -> dict[str, OwnPath]:
-        """Return the paths of the network that is there already, as the nodes of the play see it."""
+        """Return the paths of an existing network, as the nodes of the play see it."""
         walked: dict[str, Walked] = {}
         for node in task_vars["ansible_play_hosts"]:
-            found = walked_of(task_vars["hostvars"][node])
-            if found:
-                walked[node] = found
+            node_walked = walked_of(task_vars["hostvars"][node])
+            if node_walked:
+                walked[node] = node_walked
         return own_paths(walked)
 
     def _value(self, name: str, task_vars: TaskVars, default: Any = None) -> Any:
@@ -73,13 +72,13 @@ class ActionModule(ControllerAction):
 
     def _variables(self, task_vars: TaskVars) -> Variables:
         """Return the variables of the node, of their types."""
-        given = {
+        values = {
             PREFIX + name: self._value(name, task_vars)
             for name in lab_node.VARIABLES
             if PREFIX + name in task_vars
         }
         spec = {PREFIX + name: option for name, option in lab_node.VARIABLES.items()}
-        checked = ArgumentSpecValidator(spec).validate(given)
+        checked = ArgumentSpecValidator(spec).validate(values)
         if checked.error_messages:
             raise AnsibleActionFail(checked.error_messages[0])
         return {
@@ -116,10 +115,10 @@ class ActionModule(ControllerAction):
             return lab_node.tunnels_of(variables, nodes, node, task_vars["hostvars"])
         ports = self._guests(variables, task_vars)
         paths = with_own(options["own_paths"])
-        asked = (variables, nodes, options["datapath"], ports, node)
+        arguments = (variables, nodes, options["datapath"], ports, node)
         if options["part"] == "devices":
-            return {"devices": lab_node.devices_of(*asked, paths=paths)}
-        return lab_node.ends_of(*asked, paths=paths)
+            return {"devices": lab_node.devices_of(*arguments, paths=paths)}
+        return lab_node.ends_of(*arguments, paths=paths)
 
     @staticmethod
     def _guests(variables: Variables, task_vars: TaskVars) -> list[GuestPort]:

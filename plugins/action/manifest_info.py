@@ -19,7 +19,7 @@ from ..plugin_utils._store import manifest
 
 def _keys(classes: dict[str, Any]) -> dict[str, list[str]]:
     """Return the keys of the devices of each class that has any."""
-    return {name: list(map(key_of, own)) for name, own in classes.items() if own}
+    return {name: list(map(key_of, devices)) for name, devices in classes.items() if devices}
 
 
 class ActionModule(ActionBase):
@@ -29,17 +29,17 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        given = self._task.args
+        arguments = self._task.args
         result.update(
             self._execute_module(
-                module_name="offload.lab.manifest_info", module_args=given, task_vars=task_vars
+                module_name="offload.lab.manifest_info", module_args=arguments, task_vars=task_vars
             )
         )
         # Of many tenants they are long: they go to the file, and not into the event of the task.
         devices = result.pop("devices", {})
         kernel_log = result.pop("kernel_log", [])
         exchanges = result.pop("exchanges", None)
-        if result.get("failed") or not given.get("results") or self._task.check_mode:
+        if result.get("failed") or not arguments.get("results") or self._task.check_mode:
             return result
         conditions: manifest.Conditions = {
             "host": result["host"],
@@ -50,16 +50,16 @@ class ActionModule(ActionBase):
         }
         if exchanges:
             conditions["exchanges"] = exchanges
-        if given.get("classes"):
-            conditions["classes"] = _keys(given["classes"])
-        if given.get("tenant_of") is not None:
-            conditions["tenant_of"] = str(given["tenant_of"])
+        if arguments.get("classes"):
+            conditions["classes"] = _keys(arguments["classes"])
+        if arguments.get("tenant_of") is not None:
+            conditions["tenant_of"] = str(arguments["tenant_of"])
         try:
             result["changed"] = manifest.keep(
-                os.path.abspath(given["results"]),
-                str(given["campaign"]),
+                os.path.abspath(arguments["results"]),
+                str(arguments["campaign"]),
                 (task_vars or {})["inventory_hostname"],
-                given.get("part") or "before",
+                arguments.get("part") or "before",
                 conditions,
             )
         except LabError as error:

@@ -33,18 +33,18 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _checked, given = self.validate_argument_spec({**WORKLOAD, **ENDPOINT, **TOKEN})
+        _checked, options = self.validate_argument_spec({**WORKLOAD, **ENDPOINT, **TOKEN})
         try:
-            result.update(self._measure(given, task_vars))
+            result.update(self._measure(options, task_vars))
         except LabError as error:
             # Not raised: core would then leave out failed_when.
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, given: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _measure(self, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         # As the user gave them: both are checked below.
-        load: Any = {key: given[key] for key in WORKLOAD if given[key] is not None}
-        end: Any = {key: given[key] for key in ENDPOINT if given[key] is not None}
+        load: Any = {key: options[key] for key in WORKLOAD if options[key] is not None}
+        end: Any = {key: options[key] for key in ENDPOINT if options[key] is not None}
         [cell] = trials.checked([{"id": NAME, "workload": load, "endpoints": [end]}])
         answer = self._execute_module(
             module_name="offload.lab.visit",
@@ -53,7 +53,7 @@ class ActionModule(ActionBase):
                 "cells": [trials.sent(cell)],
                 "campaign": NAME,
                 "reach": cell["endpoints"],
-                "token": given["token"],
+                "token": options["token"],
             },
         )
         if answer.get("failed"):
@@ -62,12 +62,12 @@ class ActionModule(ActionBase):
             return {"changed": False, "commands": answer["planned"][NAME]}
         [row] = answer["cells"]
         numbers, error = trials.result_of(row)
-        told = {
+        measured = {
             "changed": False,
             "result": numbers,
-            "commands": [" ".join(one["argv"]) for one in row["streams"]],
-            "outputs": [one["raw"] for one in row["streams"]],
+            "commands": [" ".join(stream["argv"]) for stream in row["streams"]],
+            "outputs": [stream["raw"] for stream in row["streams"]],
             "started": row["started"],
             "finished": row["finished"],
         }
-        return {**told, "failed": True, "msg": error} if error else told
+        return {**measured, "failed": True, "msg": error} if error else measured

@@ -7,11 +7,45 @@ plugins/modules/netserver.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils._lab import peers
+MORE = "offload_lab_more_peers"
+
+
+def _of_ends(endpoints: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of the ends of a host's paths."""
+    addresses = []
+    for path in endpoints.values():
+        addresses += [end["address"] for end in path.get("all") or [path]]
+    return addresses
+
+
+def _of_devices(variables: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of a host's devices. A host that forwards may put its own address into
+    what it forwards.
+    """
+    node = variables.get("offload_lab_node") or {}
+    addresses = [variables.get("offload_lab_underlay_address") or ""]
+    addresses += [port["address"] for port in variables.get("offload_lab_more_ports") or ()]
+    for device in (node, *(node.get("more") or ())):
+        addresses += device.get("addresses") or ()
+    return [text.partition("/")[0] for text in addresses]
+
+
+def addresses_of(variables: Mapping[str, Any]) -> list[str]:
+    """Return the addresses that a host has in the lab."""
+    return [*_of_ends(variables.get("offload_lab_endpoints") or {}), *_of_devices(variables)]
+
+
+def peers_of(hosts: Iterable[Mapping[str, Any]], more: Iterable[str]) -> list[str]:
+    """Return the addresses of other hosts, and those that a user adds, each once."""
+    addresses: list[str] = []
+    for variables in hosts:
+        addresses += addresses_of(variables)
+    return list(dict.fromkeys(filter(None, [*addresses, *more])))
 
 
 class ActionModule(ActionBase):
@@ -21,12 +55,12 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        given = dict(self._task.args)
-        if given.get("peers") is None and given.get("state", "present") == "present":
-            given["peers"] = self._peers(task_vars or {})
+        arguments = dict(self._task.args)
+        if arguments.get("peers") is None and arguments.get("state", "present") == "present":
+            arguments["peers"] = self._peers(task_vars or {})
         result.update(
             self._execute_module(
-                module_name="offload.lab.netserver", module_args=given, task_vars=task_vars
+                module_name="offload.lab.netserver", module_args=arguments, task_vars=task_vars
             )
         )
         return result
@@ -36,6 +70,6 @@ class ActionModule(ActionBase):
         names = task_vars.get("ansible_play_hosts_all") or ()
         others = [name for name in names if name != task_vars.get("inventory_hostname")]
         others = others or list(names)  # a lab of one node
-        more = task_vars.get(peers.MORE)
+        more = task_vars.get(MORE)
         more = self._templar.template(more) if more else []
-        return peers.peers_of([task_vars["hostvars"][name] for name in others], more)
+        return peers_of([task_vars["hostvars"][name] for name in others], more)

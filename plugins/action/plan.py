@@ -15,8 +15,7 @@ from typing import Any
 
 from ..module_utils._base.errors import InputError
 from ..module_utils._load.spec import SPEC as VISIT
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
@@ -35,9 +34,8 @@ from ..plugin_utils._campaign.plan_file import (
 )
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
-from ..plugin_utils._request import disturbs
-from ..plugin_utils._request.as_found import with_as_found
-from ..plugin_utils._request.fixed import warnings, without_fixed
+from ..plugin_utils._request.discovered import disturbance_lines
+from ..plugin_utils._request.fixed import warnings, with_as_found, without_fixed
 from ..plugin_utils._statistics.components import Scatter
 from ..plugin_utils._statistics.libraries import preload
 from ..plugin_utils._trials.records import stream_records
@@ -127,17 +125,17 @@ def _say_all(lines: Iterable[str]) -> None:
 
 
 def _disturbed(plan: Plan, hosts: Iterable[str], task_vars: dict[str, Any]) -> list[str]:
-    """Return what a campaign does to a network that is there already."""
+    """Return what a campaign does to an existing network."""
     walked: dict[str, Walked] = {}
     for node in hosts:
-        seen = walked_of(task_vars.get("hostvars", {}).get(node, {}))
-        if seen:
-            walked[node] = seen
-    return disturbs.lines(plan, walked)
+        node_walked = walked_of(task_vars.get("hostvars", {}).get(node, {}))
+        if node_walked:
+            walked[node] = node_walked
+    return disturbance_lines(plan, walked)
 
 
 def _with_length(campaign: Campaign, folder: str) -> Campaign:
-    """Return a campaign whose cells are as long as the scatter of an earlier one asks for."""
+    """Return a campaign with the length of cells that the scatter of an earlier one suggests."""
     earlier = read_current_plan(os.path.join(folder, "plan.json"))
     record = os.path.join(folder, "trials.jsonl")
     if earlier is None or not os.path.exists(record):
@@ -153,9 +151,9 @@ def _with_length(campaign: Campaign, folder: str) -> Campaign:
 def _planned(campaign: Campaign, between: Between | None, existing: Mapping[str, OwnPath]) -> Plan:
     """Return the plan of a campaign that is made now."""
     plan = make_plan(campaign, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    own = {name: existing[name] for name in campaign["paths"] if name in existing}
-    if own:
-        plan["own_paths"] = own
+    existing_used = {name: existing[name] for name in campaign["paths"] if name in existing}
+    if existing_used:
+        plan["own_paths"] = existing_used
     if between:
         plan["forwarder"] = between
     return plan
@@ -165,17 +163,17 @@ def _with_own_paths(old: Plan, new: Plan, path: str) -> Plan:
     """Return the plan of an earlier version with its paths, which it has to carry to go on."""
     if "encapsulations" not in old or "own_paths" not in new:
         return old
-    known: Plan = {**old, "own_paths": new["own_paths"]}
-    del known["encapsulations"]
-    write_plan(path, known)
-    return known
+    upgraded: Plan = {**old, "own_paths": new["own_paths"]}
+    del upgraded["encapsulations"]
+    write_plan(path, upgraded)
+    return upgraded
 
 
 def _refuse_other_plan(old: Plan, new: Plan, path: str) -> None:
-    found = differences(old, new)
-    if found:
+    differing = differences(old, new)
+    if differing:
         raise InputError(
-            f"the results folder has another plan ({'; '.join(found)})",
+            f"the results folder has another plan ({'; '.join(differing)})",
             path,
             "Give the campaign another name, or move the folder away.",
         )

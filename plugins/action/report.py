@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
 from ..plugin_utils._live import refresh
 from ..plugin_utils._report import html
@@ -38,16 +37,16 @@ class ActionModule(ControllerAction):
     def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         if options["live"]:
             return self._live(options)
-        made = make_report(self._folder(options), check=self._task.check_mode)
-        report = made["files"]["report.html"]
-        issue = made["files"].get("issue.md")
-        lines = [*made["table"].splitlines(), "", f"Report: {report}"]
+        result = make_report(self._folder(options), check=self._task.check_mode)
+        page = result["files"]["report.html"]
+        issue = result["files"].get("issue.md")
+        lines = [*result["table"].splitlines(), "", f"Report: {page}"]
         for line in [*lines, f"For an issue tracker: {issue}"] if issue else lines:
             say(f"  {line}")
-        told: dict[str, Any] = {**made, "table": made["table"][:MOST_TABLE], "report": report}
+        returned: dict[str, Any] = {**result, "table": result["table"][:MOST_TABLE], "report": page}
         if not self._task.diff:
-            told.pop("diff")
-        return told
+            returned.pop("diff")
+        return returned
 
     def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Keep the report of a running campaign current.

@@ -17,15 +17,13 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
-from ..plugin_utils._paths.sources import with_own
+from ..plugin_utils._paths.lab_paths import with_own
 from ..plugin_utils._request import campaign as campaign_checks
-from ..plugin_utils._request import engines
 from ..plugin_utils._request import hosts as host_checks
 from ..plugin_utils._request import variables as variable_checks
 from ..plugin_utils._request.variables import Problem
@@ -60,12 +58,12 @@ class ActionModule(ControllerAction):
             {} if options["names_only"] else self._engines(options["engine"], task_vars)._asdict()
         )
 
-    def _engines(self, asked: str, task_vars: dict[str, Any]) -> engines.Engines:
+    def _engines(self, engine: str, task_vars: dict[str, Any]) -> campaign_checks.Engines:
         between = forwarders.forwarders_of(task_vars["groups"])
         ends = forwarders.without(task_vars["ansible_play_hosts_all"], between)
         nodes = [task_vars["hostvars"][node] for node in ends]
         has_lab = not all(node.get(f"{variable_checks.PREFIX}ends") for node in nodes)
-        return engines.engines_needed(asked, self.campaign, has_lab)
+        return campaign_checks.engines_needed(engine, self.campaign, has_lab)
 
     def _found(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Iterable[Problem]:
         if options["names_only"]:
@@ -73,27 +71,29 @@ class ActionModule(ControllerAction):
         if options["readings"]:
             readings: Mapping[str, host_checks.Reading] = options["readings"]
             programs = [reading["programs"] for reading in readings.values()]
-            options["engine"] = engines.available(options["engine"], programs)
+            options["engine"] = campaign_checks.available(options["engine"], programs)
             return self._nodes_read(options, task_vars)
         return self._problems(options, task_vars)
 
     def _unknown_names(self, task_vars: dict[str, Any]) -> Iterator[Problem]:
-        """Yield the unknown names in extra variables, then those of the controller and all hosts."""
-        known = variable_checks.known_variables(ROLES)
+        """Yield the unknown names in extra variables, then in the variables of the controller and
+        all hosts.
+        """
+        spec = variable_checks.known_variables(ROLES)
         extra = set(load_extra_vars(self._loader))
-        yield from variable_checks.unknown_names(EXTRA_VARIABLES, extra, known)
+        yield from variable_checks.unknown_names(EXTRA_VARIABLES, extra, spec)
         for host in ("localhost", *task_vars["groups"]["all"]):
             names = set(task_vars["hostvars"][host]) - extra
-            yield from variable_checks.unknown_names(host, names, known)
+            yield from variable_checks.unknown_names(host, names, spec)
 
     def _problems(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> Iterator[Problem]:
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         group = [*task_vars["groups"].get(arguments["group"], ()), *homes]
-        known = variable_checks.known_variables(ROLES)
+        spec = variable_checks.known_variables(ROLES)
         for node in [*group, *forwarders.forwarders_of(task_vars["groups"])]:
             variables = task_vars["hostvars"][node]
-            yield from variable_checks.unknown_names(node, variables, known)
-            yield from variable_checks.wrong_values(node, _values(variables), known)
+            yield from variable_checks.unknown_names(node, variables, spec)
+            yield from variable_checks.wrong_values(node, _values(variables), spec)
         if _has_campaign(arguments):
             yield from self._campaign_problems(arguments, task_vars, group, homes)
 
@@ -125,14 +125,14 @@ class ActionModule(ControllerAction):
         yield from campaign_checks.wrong_forwarder(campaign, between)
         if not wrong:
             pairs = campaign_checks.pairs_of(campaign, playing)
-            known = with_own(arguments["own_paths"])
+            paths = with_own(arguments["own_paths"])
             nodes = dict.fromkeys(itertools.chain.from_iterable(pairs))
             for node in nodes:
                 values = _values(hostvars[node])
                 yield from (
                     campaign_checks.wrong_guests(campaign, node, homes[node], values)
                     if node in homes
-                    else campaign_checks.wrong_paths(campaign, node, values, known)
+                    else campaign_checks.wrong_paths(campaign, node, values, paths)
                 )
 
     def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
@@ -146,21 +146,21 @@ class ActionModule(ControllerAction):
             campaign = self._campaign(arguments, guests.measuring(hosts, homes), own_mtu)
         needed = self._engines(arguments["engine"], task_vars).needed
         readings: dict[str, host_checks.Reading] = arguments["readings"]
-        wanted = {
+        requests = {
             node: host_checks.wanted_of(
                 _values(task_vars["hostvars"][node]),
                 campaign if arguments["campaign_required"] else None,
                 node in homes,
                 needed,
                 node in between,
-                tests_path=campaign is not None and engines.tests_path(campaign),
+                tests_path=campaign is not None and campaign_checks.tests_path(campaign),
             )
             for node in readings
         }
         rows: list[host_checks.CheckRow] = []
         for node, reading in readings.items():
-            rows += host_checks.judge(node, reading, wanted[node])
-        rows += host_checks.apart(readings, wanted, time.time())
+            rows += host_checks.judge(node, reading, requests[node])
+        rows += host_checks.apart(readings, requests, time.time())
         for line in host_checks.table(rows):
             say(f"  {line}")
         return host_checks.problems(rows)
@@ -168,14 +168,14 @@ class ActionModule(ControllerAction):
 
 def _has_campaign(arguments: Mapping[str, Any]) -> bool:
     """Return whether a campaign is given, or must be."""
-    given = arguments["campaign"] or arguments["campaign_file"]
-    return bool(arguments["campaign_required"] or given)
+    campaign = arguments["campaign"] or arguments["campaign_file"]
+    return bool(arguments["campaign_required"] or campaign)
 
 
 def _own_mtu(
     readings: Mapping[str, host_checks.Reading], hostvars: Mapping[str, Any]
 ) -> int | None:
-    """Return the MTU of the underlay of a network that is there already, in bytes; None in a lab."""
+    """Return the MTU of an existing network's underlay, in bytes; None in a lab."""
     for node, reading in readings.items():
         values = _values(hostvars[node])
         link = reading["links"].get(values.get(f"{variable_checks.PREFIX}underlay_device", ""))

@@ -15,8 +15,7 @@ from typing import Any
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.lease import Holder
 from ..module_utils._host.store import SPEC, lock_of
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction
+from ..plugin_utils._action.controller import ControllerAction, say
 from ..plugin_utils._campaign.chosen import places, results_folder
 from ..plugin_utils._store import campaign_lock, results_store
 
@@ -92,25 +91,25 @@ class ActionModule(ControllerAction):
 
     def _ask(self, owner: Holder | None = None, **request: Any) -> results_store.Answer:
         """Run the module in the store once."""
-        asked = dict(request, folder=self.store, owner=owner, lease=self.options["lease"])
+        sent = dict(request, folder=self.store, owner=owner, lease=self.options["lease"])
         answer: Any = self._execute_module(
             module_name="offload.lab.results_store",
             task_vars=self.task_vars,
-            module_args={"state": self.options["state"], "request": asked},
+            module_args={"state": self.options["state"], "request": sent},
         )
         if answer.get("failed") or answer.get("unreachable"):
             raise LabError(
                 answer.get("msg", "the results store does not answer"),
                 None,
-                "Repair it, and run the campaign again: it goes on from what is there.",
+                "Repair it, and run the campaign again: it continues after the stored trials.",
             )
         return answer
 
     def _push(self, owner: Holder | None, last: bool) -> dict[str, Any]:
-        known = self.options["before"].get("files")
+        stored_files = self.options["before"].get("files")
         news = results_store.news(
             self.results,
-            self._ask()["files"] if known is None else known,
+            self._ask()["files"] if stored_files is None else stored_files,
             self.options["files"] or results_store.RECORD,
         )
         answer = self._ask(owner, release=last and owner is not None, **news)
@@ -119,10 +118,10 @@ class ActionModule(ControllerAction):
         return {"changed": answer["changed"], "files": answer["files"]}
 
     def _fetch(self, files: results_store.Files) -> dict[str, Any]:
-        wanted = results_store.to_fetch(self.results, files)
-        for name in wanted:
+        lacking = results_store.to_fetch(self.results, files)
+        for name in lacking:
             self._fetch_file(name)
-        return {"changed": bool(wanted), "files": files}
+        return {"changed": bool(lacking), "files": files}
 
     def _fetch_file(self, name: str) -> None:
         """Fetch one file with Ansible's own action, which knows of become."""

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from ansible import constants, context
 
 from ..module_utils._base.errors import InputError
-from ..plugin_utils._action.console import say
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import ControllerAction, Spec, say
 from ..plugin_utils._campaign.plan_file import read_plan
 from ..plugin_utils._decisions.campaign_folder import PARTS, CampaignFolder, Measuring
 

@@ -17,8 +17,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC, STEP
-from ..plugin_utils._action.console import say, warn
-from ..plugin_utils._action.controller import Options, TaskVars
+from ..plugin_utils._action.controller import Options, TaskVars, say, warn
 from ..plugin_utils._action.measure_role import MeasureRole
 from ..plugin_utils._action.shared import SharedResults
 from ..plugin_utils._campaign import loop

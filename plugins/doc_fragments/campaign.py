@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Which campaign is meant; ``.NAME`` where only its name matters."""
+    """Which campaign is meant; ``.NAME`` if only its name matters; ``.OWN_PATHS``: its existing paths."""
 
     DOCUMENTATION = r"""
 options:
@@ -26,6 +26,17 @@ options:
       - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
       - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
         C(workloads), C(duration) and C(confirm). Empty values are ignored.
+    type: dict
+    default: {}
+"""
+
+    OWN_PATHS = r"""
+options:
+  own_paths:
+    description:
+      - The paths of an existing network by name, as module M(offload.lab.lab_node) returns them in
+        RV(offload.lab.lab_node#module:own).
+      - A campaign that names no paths has these.
     type: dict
     default: {}
 """

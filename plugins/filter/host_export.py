@@ -35,7 +35,7 @@ def host_export(
         export = write(host_settings(campaign, host, *plain))
     except InputError as error:
         raise AnsibleFilterError(f"offload.lab.host_export: {error}")
-    return {"file": file, "text": export.text, "left": export.left}
+    return {"file": file, "text": export.text, "left": export.missing}
 
 
 class FilterModule:

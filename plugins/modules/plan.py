@@ -18,6 +18,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.campaign
+  - offload.lab.campaign.own_paths
   - offload.lab.attributes.controller
   - offload.lab.attributes
 options:
@@ -32,12 +33,6 @@ options:
   engine:
     description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
     type: str
-  own_paths:
-    description:
-      - By name the paths of a network that exists already, see RV(offload.lab.lab_node#module:own).
-      - A campaign that names no paths has these.
-    type: dict
-    default: {}
   scatter_from:
     description:
       - The results folder of an earlier campaign. From its scatter between trials, visits and blocks the dry run

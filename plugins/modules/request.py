@@ -19,6 +19,7 @@ author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
   - offload.lab.campaign
+  - offload.lab.campaign.own_paths
   - offload.lab.attributes.controller
   - offload.lab.attributes.info
 options:
@@ -40,12 +41,6 @@ options:
       - V(auto) is netperf where each node of O(readings) has it, else iperf3.
     type: str
     default: netperf
-  own_paths:
-    description:
-      - By name the paths of a network that exists already, see RV(offload.lab.lab_node#module:own).
-      - A campaign that names no paths has these.
-    type: dict
-    default: {}
   readings:
     description:
       - By node the C(preflight) that M(offload.lab.preflight_info) returned.

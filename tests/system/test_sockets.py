@@ -57,6 +57,6 @@ def test_a_campaign_of_engine_sockets(lab_packages_required, tmp_path):
     assert all(result["unloaded_us"]["p999"] > 0 for result in loaded)
     make_report(str(folder))
     page = (folder / "report.html").read_text()
-    assert page.count("Latency of requests without and beside streams, 2 profiles.") == 2
+    assert page.count("Latency of requests without streams and during streams, 2 profiles.") == 2
     assert "Packets a second, of 100 bytes each:" in page
     assert (folder / "report.txt").read_text().count("Packets a second, of 100 bytes each:") == 2

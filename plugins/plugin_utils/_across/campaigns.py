@@ -87,7 +87,7 @@ def read_campaign_folder(folder: str, label: str) -> MeasuredCampaign:
     trials = os.path.join(folder, "trials.jsonl")
     if plan is None or not os.path.exists(trials):
         raise InputError(
-            "there is no plan.json with trials.jsonl beside it", folder, "Give a campaign's folder."
+            "there is no plan.json, or no trials.jsonl", folder, "Give a campaign's folder."
         )
     with shape.explained(trials, stream_records(trials, [])):
         return load(plan, stream_records(trials, []), read_manifest(folder), label)
@@ -202,7 +202,7 @@ def quantities_of(
     metrics: list[str],
     profiles: list[str],
 ) -> Iterator[Quantity]:
-    """Yield the quantities of tables, metrics and profiles, those of a table and metric together."""
+    """Yield the quantities of tables, metrics and profiles, one table and metric after the other."""
     for table, metric in product(tables, filter(is_compared, metrics)):
         yield from quantities_of_metric(campaigns, metric, table, profiles)
 

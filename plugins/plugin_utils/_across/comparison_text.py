@@ -88,8 +88,8 @@ def _manifest(comparison: CampaignComparison) -> list[str]:
     lines = []
     for row in comparison["manifest"]:
         values = " → ".join(str(value) for value in row["values"])
-        words = f"{row['node']} {row['name']}: {values}"
-        lines.append(f"- {escape(words)}")
+        difference = f"{row['node']} {row['name']}: {values}"
+        lines.append(f"- {escape(difference)}")
     cut = [f"- and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
     return ["## What differs in the manifests", "\n".join(lines[:MOST_LINES] + cut or ["Nothing."])]
 
@@ -118,12 +118,12 @@ def _counted(rows: list[EffectRow]) -> list[str]:
     unknown = sum(row["verdict"] == "unknown" for row in tested)
     untested = len(rows) - len(tested)
     verb = "differs" if 1 in (different, len(rows)) else "differ"
-    words = [f"{different} of {count(len(rows), 'effect')} {verb}"]
+    counts = [f"{different} of {count(len(rows), 'effect')} {verb}"]
     if unknown:
-        words.append(f"{unknown} not known")
+        counts.append(f"{unknown} not known")
     if untested:
-        words.append(f"{untested} not tested, {FEWEST_BLOCKS} blocks of each are needed")
-    return words
+        counts.append(f"{untested} not tested, {FEWEST_BLOCKS} blocks of each are needed")
+    return counts
 
 
 def verdict_lines(comparison: CampaignComparison) -> list[str]:
@@ -131,19 +131,19 @@ def verdict_lines(comparison: CampaignComparison) -> list[str]:
     lines = []
     for other in comparison["compared"]:
         rows = [row for *_where, row in rows_of([other])]
-        words = _counted(rows)
+        counts = _counted(rows)
         if comparison["threshold"] is not None:
             regressions = sum(row["regression"] for row in rows) or "none"
-            words.append(f"worse by more than {100 * comparison['threshold']:g} %: {regressions}")
-        lines.append(f"{other['campaign']} against {comparison['baseline']}: {'; '.join(words)}.")
+            counts.append(f"worse by more than {100 * comparison['threshold']:g} %: {regressions}")
+        lines.append(f"{other['campaign']} against {comparison['baseline']}: {'; '.join(counts)}.")
     return lines
 
 
 def console(comparison: CampaignComparison) -> list[str]:
     """Return the lines that a console shows: the verdict, the effects that differ, and what fails."""
     lines = []
-    for other, words in zip(comparison["compared"], verdict_lines(comparison)):
-        lines.append(words)
+    for other, verdict in zip(comparison["compared"], verdict_lines(comparison)):
+        lines.append(verdict)
         lines += [
             f"  {table['id']}, {_name(metric)}, effect of {row['profile']}: {ratio(row['ratio'])} of the "
             f"baseline's ({interval(row['low'], row['high'])}), {row['verdict']}"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from .._analysis.payload_findings import is_broken
+from .._analysis.integrity import is_broken
 from .._figures.nouns import PlainTable
 from .._report.nouns import Sentence
 from .._report.phrases import line

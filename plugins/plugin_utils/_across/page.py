@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypedDict
 
-from .._figures import history as figures
+from .._figures import effects as figures
 from .._figures import marks
 from .._figures.nouns import PlainTable, Trend
 from .._report import html

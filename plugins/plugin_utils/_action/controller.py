@@ -11,8 +11,22 @@ from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ...module_utils._base.errors import LabError
+from .._untrusted.texts import lines
+
+
+def say(text: str) -> None:
+    """Show a text, line by line."""
+    for line in lines(text):
+        Display().display(line)
+
+
+def warn(text: str) -> None:
+    """Show a warning."""
+    Display().warning(" ".join(lines(text)))
+
 
 Spec = dict[str, dict[str, Any]]  # of options, by name, as Ansible's argument specs
 TaskVars = dict[str, Any]  # of the host that the task is for

@@ -53,22 +53,21 @@ def analyse(
     plan: Plan,
     trials: Iterable[Trial],
     manifest: Mapping[str, Any] | None = None,
-    include_marked: bool = False,
     verdicts: Callable[[], list[DeviceVerdict]] | None = None,
     *,
     running: bool = False,
 ) -> Analysis:
     """Return the result of a campaign.
 
-    ``trials`` is an iterable of trial records, read once. Failed trials are left out, and, unless
-    ``include_marked``, those that a guard excludes; both are counted. ``manifest`` says whether
-    both ends are one machine. ``verdicts`` is a function that is called once all trials are read,
-    and returns the rows of :mod:`.campaign_verdicts`: a factor that could act nowhere is neither a
-    candidate nor recommended. Nothing is claimed of a ``running`` campaign: it has ``nominated``
+    ``trials`` is an iterable of trial records, read once. Failed trials and trials that a guard
+    excludes are left out and counted. ``manifest`` says whether both ends are one machine.
+    ``verdicts`` is called once all trials are read, and returns the rows of
+    :mod:`.campaign_verdicts`: a factor that could act nowhere is neither a candidate nor
+    recommended. Nothing is claimed of a ``running`` campaign: it has ``nominated``
     instead.
     """
     one_host = analysis_metrics.one_host(manifest)
-    cube = collect(plan, trials, include_marked, one_host)
+    cube = collect(plan, trials, one_host)
     lacks = _lacks(plan, cube, running)
     judged, family = judge(cube, allowed=lacks is None)
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
@@ -87,7 +86,7 @@ def analyse(
         created=plan["created"],
         blocks=plan["blocks"],
         control=plan["control"],
-        methods=_methods(cube, include_marked, one_host),
+        methods=_methods(cube, one_host),
         error_rate=_error_rate(family, lacks, plan.get("looked") or ()),
         trials=counts,
         factors=[_varied(factor) for factor in plan["factors"]],
@@ -119,7 +118,7 @@ def _varied(factor: Factor) -> AnalysedFactor:
     )
 
 
-def _methods(cube: Cube, include_marked: bool, one_host: bool) -> Methods:
+def _methods(cube: Cube, one_host: bool) -> Methods:
     imported = cube.plan.get("kind") == "imported"
     paired = "run by run in the order of the logs" if imported else "paired inside blocks"
     estimate = f"geometric mean of ratios to the control, {paired}"
@@ -137,7 +136,7 @@ def _methods(cube: Cube, include_marked: bool, one_host: bool) -> Methods:
         power=power.POWER,
         fewest_blocks=effects.FEWEST_BLOCKS,
         matters_percent=cube.plan.get("matters", MATTERS),
-        include_marked=include_marked,
+        include_marked=False,  # earlier versions could include them
         one_host=one_host,
     )
 
@@ -174,10 +173,10 @@ def _lacks(plan: Plan, cube: Cube, running: bool) -> Unfinished | None:
 
 def _tables(judged: Judged) -> list[AnalysedTable]:
     failed = of_tables(judged.cube)
-    found = []
+    tables = []
     for index, table in enumerate(judged.cube.tables):
         metrics = [metric.of_table(index) for metric in judged.metrics if metric.measured(index)]
-        found.append(
+        tables.append(
             AnalysedTable(
                 **vars(table),
                 saturated=saturated(judged.cube, index),
@@ -185,7 +184,7 @@ def _tables(judged: Judged) -> list[AnalysedTable]:
                 metrics=metrics,
             )
         )
-    return found
+    return tables
 
 
 def _confirmation(judged: Sequence[Judged]) -> ConfirmedPart | None:
@@ -214,17 +213,17 @@ def _search(plan: Plan) -> SearchPath | None:
         goal=plan["search"]["goal"],
         ended=decided and decided["ended"],
         first_visits=first,
-        rounds=[_round(one) for one in rounds],
+        rounds=[_round(search_round) for search_round in rounds],
         nominees=decided["nominees"] if decided else [],
         standing=decided and decided.get("standing"),
     )
 
 
-def _round(one: SearchRound) -> RoundStanding:
+def _round(search_round: SearchRound) -> RoundStanding:
     return RoundStanding(
-        round=one["round"],
-        standing=one["standing"],
-        profiles=[visit["profile"] for visit in one["visits"]],
+        round=search_round["round"],
+        standing=search_round["standing"],
+        profiles=[visit["profile"] for visit in search_round["visits"]],
     )
 
 
@@ -269,27 +268,27 @@ def _untestable(cube: Cube, tables: Iterable[AnalysedTable], running: bool) -> d
     without a used trial.
     """
     plan = cube.plan
-    found = dict(plan.get("untestable") or {})
+    reasons = dict(plan.get("untestable") or {})
     if running:
-        return found
-    seen = _profiles_with_values(tables)
+        return reasons
+    measured = _profiles_with_values(tables)
     for name in plan["profiles"]:
-        if name != plan["control"] and name not in seen:
+        if name != plan["control"] and name not in measured:
             why = cube.unusable.get(name, "none was measured")
-            found[name] = f"no trial of this profile could be used ({why})"
-    return found
+            reasons[name] = f"no trial of this profile could be used ({why})"
+    return reasons
 
 
 def _profiles_with_values(tables: Iterable[AnalysedTable]) -> set[str]:
-    """Return the profiles of which any metric of any table has a value."""
-    seen: set[str] = set()
+    """Return the profiles with a value in any metric of any table."""
+    profiles: set[str] = set()
     for metric in chain.from_iterable(table.metrics for table in tables):
-        seen.update(row.profile for row in metric.rows if row.median is not None)
-    return seen
+        profiles.update(row.profile for row in metric.rows if row.median is not None)
+    return profiles
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number} {many}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"1 {singular}" if number == 1 else f"{number} {plural}"
 
 
 def _warnings(cube: Cube, trials: TrialCounts, lacks: Unfinished | None) -> Iterator[str]:
@@ -324,37 +323,40 @@ def _warnings(cube: Cube, trials: TrialCounts, lacks: Unfinished | None) -> Iter
 def unfinished(
     plan: Plan, visited: set[tuple[Any, ...]], missing: int, beyond: int, running: bool = False
 ) -> Unfinished | None:
-    """Return what is missing of a campaign, None where nothing is and it is not ``running``.
+    """Return what is missing of a campaign; None for a complete campaign that is not ``running``.
 
-    ``visited`` are (MTU, block, visit) of which any trial was recorded, ``beyond`` counts trials of
-    blocks that the plan does not have.
+    ``visited`` are (MTU, block, visit) with a recorded trial. ``beyond`` counts trials of blocks
+    that the plan does not have.
     """
     planned = [(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]]
-    left = [place for place in planned if place not in visited]
+    missing_visits = [position for position in planned if position not in visited]
     extended = beyond > 0 or bool(plan.get("extended"))
     searching = plan["design"] == "search" and not ("decided" in plan and plan["decided"]["ended"])
-    if not any((left, extended, searching, running)):
+    if not any((missing_visits, extended, searching, running)):
         return None
     reasons = (
         (running, "the campaign is running"),
-        (left, f"{len(left)} of {len(plan['visits'])} visits were not measured"),
+        (
+            missing_visits,
+            f"{len(missing_visits)} of {len(plan['visits'])} visits were not measured",
+        ),
         (searching, "the search has not ended"),
         (extended, "the record was extended after its plan was made"),
     )
-    words = " and ".join(text for holds, text in reasons if holds)
+    reasons_text = " and ".join(text for holds, text in reasons if holds)
     return Unfinished(
-        visits_missing=len(left),
+        visits_missing=len(missing_visits),
         trials_missing=missing,
-        seconds=_seconds(plan, len(left)),
+        seconds=_seconds(plan, len(missing_visits)),
         extended=extended,
-        text=f"{words}: nothing is claimed",
+        text=f"{reasons_text}: nothing is claimed",
     )
 
 
 def _seconds(plan: Plan, visits: int) -> float | None:
     """Return about how long some visits take; None where it is not known."""
-    one = block_seconds(plan)
-    if not one or not plan["visits"]:
+    block_length = block_seconds(plan)
+    if not block_length or not plan["visits"]:
         return None
     in_block = len(plan["visits"]) / plan["blocks"]
-    return round(one * visits / in_block, 1)
+    return round(block_length * visits / in_block, 1)

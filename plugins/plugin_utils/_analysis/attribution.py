@@ -4,9 +4,8 @@
 """Attribution: which single setting leads, for each goal, ranked only where the data separates the
 candidates. Pure.
 
-Goals are those of the published studies: throughput and CPU of TCP and UDP, and transactions and
-latency beside them. CPU is service demand: CPU time for the same work, so a gain shows at line rate
-too.
+The goals are the published studies': throughput and CPU of TCP and UDP, transactions and latency.
+CPU is service demand, CPU time for the same work, so a gain shows at line rate too.
 """
 
 from __future__ import annotations
@@ -76,31 +75,31 @@ def pair_differences(gains: np.ndarray) -> np.ndarray:
     sizes = usual_size(gains, np.maximum((~np.isnan(gains)).sum(axis=-1), 1))
     largest = np.argmax(sizes, axis=-1)[:, None]
     tables, pairs = np.nonzero((first == largest) | (second == largest))
-    found = np.full((len(gains), len(first), gains.shape[-1]), np.nan)
-    found[tables, pairs] = gains[tables, first[pairs]] - gains[tables, second[pairs]]
-    return found
+    differences = np.full((len(gains), len(first), gains.shape[-1]), np.nan)
+    differences[tables, pairs] = gains[tables, first[pairs]] - gains[tables, second[pairs]]
+    return differences
 
 
 def ranks(gains: np.ndarray, apart: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return ranks (tables, effects) from gains (tables, effects, blocks): 1 for the best and what
-    is not less.
+    """Return ranks (tables, effects) from gains (tables, effects, blocks): 1 for the best gain and
+    all that are not less.
 
     The next rank is the best of those shown to be less than it, and so on. ``apart`` (tables,
     effects, effects) tells which two the report's test holds apart, ``weights`` what each block counts. 0
     where there is no test.
     """
     n, mean, _error = effects.mean_and_error(gains, weights)
-    left = n >= effects.FEWEST_BLOCKS
-    found = np.zeros(mean.shape, dtype=int)
+    unranked = n >= effects.FEWEST_BLOCKS
+    ranked = np.zeros(mean.shape, dtype=int)
     for rank in range(1, MOST_RANKS + 1):
-        if not left.any():
+        if not unranked.any():
             break
-        best = np.argmax(np.where(left, mean, -np.inf), axis=-1)[:, None]
-        less = left & np.take_along_axis(apart, best[..., None], axis=1)[:, 0]
-        found[left & ~less] = rank
-        left = less
-    found[left] = MOST_RANKS + 1
-    return found
+        best = np.argmax(np.where(unranked, mean, -np.inf), axis=-1)[:, None]
+        less = unranked & np.take_along_axis(apart, best[..., None], axis=1)[:, 0]
+        ranked[unranked & ~less] = rank
+        unranked = less
+    ranked[unranked] = MOST_RANKS + 1
+    return ranked
 
 
 def _attribution(
@@ -148,20 +147,18 @@ def _groups(
 
 def _tables_with_a_goal(cube: Cube, metric: MetricAnalysis) -> dict[bool, list[int]]:
     """Return the tables in which a metric serves a goal, by whether their test is TCP_MAERTS."""
-    found: dict[bool, list[int]] = {False: [], True: []}
-    for place, table in enumerate(cube.tables):
-        if metric.measured(place) and goal_of(metric.name, table.test):
-            found[table.test == "TCP_MAERTS"].append(place)
-    return found
+    by_direction: dict[bool, list[int]] = {False: [], True: []}
+    for index, table in enumerate(cube.tables):
+        if metric.measured(index) and goal_of(metric.name, table.test):
+            by_direction[table.test == "TCP_MAERTS"].append(index)
+    return by_direction
 
 
 def _of_metric(
     cube: Cube, metric: MetricAnalysis, idle: Collection[str]
 ) -> Iterator[tuple[int, Attribution]]:
-    """Yield the attributions of one metric as (table, attribution), those of one side in all tables
-    together.
-    """
-    labels, differences, _found = metric.by_factor()
+    """Yield the attributions of one metric as (table, attribution), one side after the other."""
+    labels, differences, _effects = metric.by_factor()
     columns = metric.factor_columns()
     for side, tables, chosen in _groups(cube, metric, labels, idle):
         better = metric.describe(tables[0]).better
@@ -176,9 +173,9 @@ def _of_metric(
                 Contender(**vars(rows[chosen[effect]]), rank=int(ranked[number, effect]) or None)
                 for effect in order[number]
             ]
-            found = _attribution(metric, table, side, candidates)
-            if found:
-                yield table, found
+            entry = _attribution(metric, table, side, candidates)
+            if entry:
+                yield table, entry
 
 
 def attribution(
@@ -187,10 +184,10 @@ def attribution(
     """Return the attributions of a campaign, in the order of goals and tables, without ``idle``
     factors.
     """
-    found: list[tuple[int, Attribution]] = []
+    entries: list[tuple[int, Attribution]] = []
     for metric in metrics:
         if metric.compared and metric.by_factor()[0]:
-            found += _of_metric(cube, metric, idle)
+            entries += _of_metric(cube, metric, idle)
     goals = list(GOALS)
-    found.sort(key=lambda part: (goals.index(part[1].goal), part[0]))
-    return [entry for _table, entry in found]
+    entries.sort(key=lambda part: (goals.index(part[1].goal), part[0]))
+    return [entry for _table, entry in entries]

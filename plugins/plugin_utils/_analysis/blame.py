@@ -1,13 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which settings, or pairs of settings, go with payload in trouble. Pure.
+"""Which settings, or pairs of settings, are associated with payload in trouble. Pure.
 
-Trials are counted, not messages: those of one trial share its fate. For each condition, such as TSO
-on, the trials under it are compared with all others by Fisher's exact test, one-sided. The strongest
-one is named, the profiles that it explains are set aside, and the rest is looked at again: so two
-faults that have nothing to do with each other are both found. Tests of a report share its 5 %
-(Bonferroni).
+Trials are counted, not messages: the messages of one trial share its fate. Fisher's exact test,
+one-sided, compares the trials under each condition, such as TSO on, with all others. The strongest
+condition is named, the profiles that it explains are set aside, and the rest is tested again. So
+two unrelated faults are both found. The tests of a report share its 5 % (Bonferroni).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from .chains import chains, explanations
 from .result import Blame, Trials
 
 OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
-SHARPER = 0.01  # for a second setting beside one that is named: without it the cure is right, too
+SHARPER = 0.01  # for an additional setting, after the first one is named: the cure is right without it, too
 Condition = tuple[tuple[str, bool], ...]  # (factor, is it on?): one, or two that act together
 
 
@@ -55,33 +54,33 @@ def singles(plan: Plan) -> list[Condition]:
     which each hop breaks.
     """
     hops = itertools.chain.from_iterable(map(explanations, chains(plan)))
-    conditions = [tuple(one.condition.items()) for one in hops]
+    conditions = [tuple(explanation.condition.items()) for explanation in hops]
     return conditions or [((factor["name"], True),) for factor in plan["factors"]]
 
 
 def pairs(plan: Plan) -> list[Condition]:
     """Return the conditions of two settings: one is on, the other is on, too, or off."""
     names = [factor["name"] for factor in plan["factors"]]
-    found: list[Condition] = [
-        ((one, True), (other, True)) for one, other in itertools.combinations(names, 2)
+    conditions: list[Condition] = [
+        ((first, True), (second, True)) for first, second in itertools.combinations(names, 2)
     ]
-    for one, other in itertools.permutations(names, 2):
-        found.append(((one, True), (other, False)))
-    return found
+    for first, second in itertools.permutations(names, 2):
+        conditions.append(((first, True), (second, False)))
+    return conditions
 
 
 def trials_of(tallies: Iterable[Tally]) -> Trials:
     """Return the sum of tallies."""
-    known = list(tallies)
+    listed = list(tallies)
     return Trials(
-        trials=sum(tally["trials"] for tally in known),
-        troubled=sum(tally["troubled"] for tally in known),
+        trials=sum(tally["trials"] for tally in listed),
+        troubled=sum(tally["troubled"] for tally in listed),
     )
 
 
-def compared(one: Trials, other: Trials) -> float:
-    """Return the chance that one has so many more trials in trouble than the other by chance."""
-    return fisher_greater(one.troubled, one.trials, other.troubled, other.trials)
+def compared(first: Trials, second: Trials) -> float:
+    """Return the p value that ``first`` has a larger share of trials in trouble than ``second``."""
+    return fisher_greater(first.troubled, first.trials, second.troubled, second.trials)
 
 
 class BlameSearch:
@@ -89,9 +88,9 @@ class BlameSearch:
     the report's 5 %.
     """
 
-    def __init__(self, plan: Plan, here: Mapping[str, Tally], share: float) -> None:
+    def __init__(self, plan: Plan, profiles: Mapping[str, Tally], share: float) -> None:
         self.plan = plan
-        self.here = dict(here)
+        self.tallies = dict(profiles)
         self.level = ALPHA * share
 
     def found(self) -> list[Blame]:
@@ -100,9 +99,9 @@ class BlameSearch:
         blame = self._next()
         while blame:
             blames.append(blame)
-            self.here = {
+            self.tallies = {
                 name: tally
-                for name, tally in self.here.items()
+                for name, tally in self.tallies.items()
                 if not self._under(blame.settings, name)
             }
             blame = self._next()
@@ -110,20 +109,20 @@ class BlameSearch:
 
     def as_found(self) -> list[Blame]:
         """Return whether the state as found is to blame, compared with all profiles."""
-        return list(filter(None, [self._shown([((AS_FOUND, True),)], self.here, self.level)]))
+        return list(filter(None, [self._shown([((AS_FOUND, True),)], self.tallies, self.level)]))
 
     def _next(self) -> Blame | None:
-        one = self._shown(singles(self.plan), self.here, OF_SINGLES * self.level)
-        if one:
-            return self._sharper(one) if len(one.settings) == 1 else one
-        return self._shown(pairs(self.plan), self.here, (1 - OF_SINGLES) * self.level)
+        blame = self._shown(singles(self.plan), self.tallies, OF_SINGLES * self.level)
+        if blame:
+            return self._sharper(blame) if len(blame.settings) == 1 else blame
+        return self._shown(pairs(self.plan), self.tallies, (1 - OF_SINGLES) * self.level)
 
     def _sharper(self, blame: Blame) -> Blame:
         """Return a condition with a second setting, where that alone explains the trouble under the
         first; else the first.
         """
         under = {
-            name: tally for name, tally in self.here.items() if self._under(blame.settings, name)
+            name: tally for name, tally in self.tallies.items() if self._under(blame.settings, name)
         }
         ((first, _on),) = blame.settings.items()
         more: list[Condition] = [
@@ -136,7 +135,7 @@ class BlameSearch:
         if second is None:
             return blame
         both = tuple({**blame.settings, **second.settings}.items())
-        return self._blame(both, self.here) or blame
+        return self._blame(both, self.tallies) or blame
 
     def _under(self, condition: Mapping[str, bool], profile: str) -> bool:
         if AS_FOUND in condition:
@@ -144,32 +143,32 @@ class BlameSearch:
         return holds(self.plan, condition, self.plan["profiles"][profile]["levels"])
 
     def _shown(
-        self, conditions: Iterable[Condition], here: Mapping[str, Tally], level: float
+        self, conditions: Iterable[Condition], profiles: Mapping[str, Tally], level: float
     ) -> Blame | None:
-        """Return the strongest of these conditions, if it is shown at this level; those that these
-        profiles can tell apart share it.
+        """Return the strongest of these conditions, if it is shown at this level. All conditions
+        that these profiles can distinguish share the level.
         """
-        blames = list(filter(None, (self._blame(condition, here) for condition in conditions)))
+        blames = list(filter(None, (self._blame(condition, profiles) for condition in conditions)))
         best = min(blames, key=lambda blame: blame.p, default=None)
         return best if best and best.p <= level / len(blames) else None
 
-    def _blame(self, condition: Condition, here: Mapping[str, Tally]) -> Blame | None:
+    def _blame(self, condition: Condition, profiles: Mapping[str, Tally]) -> Blame | None:
         """Return a condition with its trials; None where profiles are all under it, or none."""
         settings = dict(condition)
-        under = [tally for name, tally in here.items() if self._under(settings, name)]
-        without = [tally for name, tally in here.items() if not self._under(settings, name)]
+        under = [tally for name, tally in profiles.items() if self._under(settings, name)]
+        without = [tally for name, tally in profiles.items() if not self._under(settings, name)]
         if not under or not without:
             return None
         kinds: dict[str, int] = {}
         for tally in under:
             for kind, count in tally["kinds"].items():
                 kinds[kind] = kinds.get(kind, 0) + count
-        one = trials_of(under)
-        other = trials_of(without)
+        trials_under = trials_of(under)
+        trials_without = trials_of(without)
         return Blame(
             settings=settings,
-            under=one,
-            without=other,
+            under=trials_under,
+            without=trials_without,
             kind=max(kinds, key=lambda kind: kinds[kind], default=""),
-            p=compared(one, other) if one.troubled else 1.0,
+            p=compared(trials_under, trials_without) if trials_under.troubled else 1.0,
         )

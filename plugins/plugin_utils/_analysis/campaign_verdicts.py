@@ -75,12 +75,10 @@ def matched(plan: Plan, factor: str) -> tuple[set[str], set[str], bool]:
         if level in at:
             at[level][name] = others
     alone = [
-        (one, other)
-        for one, other in product(at["on"], at["off"])
-        if at["on"][one] == at["off"][other]
+        (on, off) for on, off in product(at["on"], at["off"]) if at["on"][on] == at["off"][off]
     ]
     if alone:
-        return {one for one, _other in alone}, {other for _one, other in alone}, False
+        return {on for on, _other in alone}, {off for _one, off in alone}, False
     return set(at["on"]), set(at["off"]), True
 
 
@@ -88,23 +86,23 @@ def _visits(trials: Sequence[Record], part: str) -> Iterator[Record]:
     """Yield one trial of each visit, pair and path with a part of the evidence: all of them carry
     the same.
     """
-    seen = set()
+    yielded = set()
     for trial in trials:
-        place = (
+        visit = (
             trial.get("mtu"),
             trial.get("block"),
             trial.get("visit"),
             trial.get("pair"),
             trial.get("path"),
         )
-        if (trial.get("evidence") or {}).get(part) and place not in seen:
-            seen.add(place)
+        if (trial.get("evidence") or {}).get(part) and visit not in yielded:
+            yielded.add(visit)
             yield trial
 
 
 def _observation(trial: Record, end: str, device: str, bits: Collection[str]) -> dict[str, Any]:
-    seen = (share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial))
-    shares = [share for share in seen if share is not None]
+    all_shares = (share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial))
+    shares = [share for share in all_shares if share is not None]
     return dict(
         trial["evidence"].get("settings", {}).get(end, {}).get(device, {}),
         share=max(shares) if shares else None,
@@ -118,11 +116,11 @@ def _samples(trial: Record) -> list[dict[str, Any]]:
 
 def _tunnel_csum(trials: Iterable[Record]) -> bool | None:
     """Return the outer checksum that all tunnels had, or None."""
-    seen: set[bool] = set()
+    values: set[bool] = set()
     for trial in trials:
         for end in (trial["evidence"].get("underlay") or {}).values():
-            seen.update(end.get("outer_csum", ()))
-    return seen.pop() if len(seen) == 1 else None
+            values.update(end.get("outer_csum", ()))
+    return values.pop() if len(values) == 1 else None
 
 
 def _names(factor: Factor) -> set[str]:
@@ -151,18 +149,18 @@ def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) 
 def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iterator[DeviceVerdict]:
     """Yield the rows of a factor of another kind: whether each device has taken its settings."""
     names = _names(factor)
-    told: dict[Place, tuple[dict[str, Any], set[str]]] = {}
+    reports: dict[Place, tuple[dict[str, Any], set[str]]] = {}
     for trial, end in product(visits, factor["sides"]):
         for device, report in trial["evidence"]["settings"].get(end, {}).items():
             if class_of(device, manifest, trial[end]) in factor["devices"]:
-                refused, missed = told.setdefault(
+                refused, missed = reports.setdefault(
                     (trial["path"], end, trial[end], device), ({}, set())
                 )
                 refused.update(report.get("fixed") or {})
                 missed.update(report.get("not_honoured") or ())
-    for place in sorted(told):
-        path, end, node, device = place
-        verdict_of, reason = _judge_taken(names, *told[place])
+    for position in sorted(reports):
+        path, end, node, device = position
+        verdict_of, reason = _judge_taken(names, *reports[position])
         yield DeviceVerdict(
             verdict=verdict_of,
             reason=reason,
@@ -185,7 +183,9 @@ def of_all(verdicts: Iterable[DeviceVerdict], kinds: Collection[str]) -> dict[st
     for row in verdicts:
         rows.setdefault(row.factor, []).append(row)
     return {
-        factor: own[0] for factor, own in rows.items() if all(row.verdict in kinds for row in own)
+        factor: rows_of_factor[0]
+        for factor, rows_of_factor in rows.items()
+        if all(row.verdict in kinds for row in rows_of_factor)
     }
 
 
@@ -196,12 +196,12 @@ def unsupported_profiles(analysis: Analysis) -> dict[str, str]:
     """
     refused = of_all(analysis.verdicts, ["unsupported"])
     control = analysis.profiles[analysis.control]
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, levels in analysis.profiles.items():
         differs = [factor for factor, level in levels.items() if level != control.get(factor)]
         if differs and all(factor in refused for factor in differs):
-            found[name] = "; ".join(dict.fromkeys(refused[factor].reason for factor in differs))
-    return found
+            reasons[name] = "; ".join(dict.fromkeys(refused[factor].reason for factor in differs))
+    return reasons
 
 
 def _places(visits: Iterable[Record]) -> list[Place]:
@@ -216,10 +216,10 @@ def _places(visits: Iterable[Record]) -> list[Place]:
 
 
 def _observed(
-    visits: Iterable[Record], place: Place, bits: Collection[str], profiles: Collection[str]
+    visits: Iterable[Record], position: Place, bits: Collection[str], profiles: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return what was observed of a device's bits in the visits of these profiles."""
-    path, end, node, device = place
+    path, end, node, device = position
     return [
         _observation(trial, end, device, bits)
         for trial in visits
@@ -227,17 +227,19 @@ def _observed(
     ]
 
 
-def _proven(factor: Factor, plan: Plan, seen: Seen, manifest: Manifest) -> Iterator[DeviceVerdict]:
+def _proven(
+    factor: Factor, plan: Plan, evidence: Seen, manifest: Manifest
+) -> Iterator[DeviceVerdict]:
     """Yield the rows of a feature: what its packets show on each device."""
-    visits, places, csum = seen
+    visits, places, csum = evidence
     held_on, held_off, confounded = matched(plan, factor["name"])
-    for place in places:
-        path, end, node, device = place
+    for position in places:
+        path, end, node, device = position
         if end not in factor["sides"] or class_of(device, manifest, node) not in factor["devices"]:
             continue
         bits = bits_of(factor["settings"], features_of(manifest, node, device), device)
-        on = _observed(visits, place, bits, held_on)
-        off = _observed(visits, place, bits, held_off)
+        on = _observed(visits, position, bits, held_on)
+        off = _observed(visits, position, bits, held_off)
         if confounded:
             for observation in on + off:
                 observation["side_effects"] = {}
@@ -261,7 +263,7 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
     factors too, as in the design on_off; side effects then belong to no factor.
     """
     visits = list(_visits(trials, "packets"))
-    seen = visits, _places(visits), _tunnel_csum(visits)
+    evidence = visits, _places(visits), _tunnel_csum(visits)
     read_back: list[DeviceVerdict] = []
     proven: list[DeviceVerdict] = []
     for factor in plan["factors"]:
@@ -269,5 +271,5 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
         if proof == "read_back":
             read_back += _taken(factor, _visits(trials, "settings"), manifest)
         elif proof == "packets":
-            proven += _proven(factor, plan, seen, manifest)
+            proven += _proven(factor, plan, evidence, manifest)
     return read_back + proven

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hops of a campaign that varies a setting at each class of devices and at each end by itself, and
-what has to be on for each to break. Pure.
+"""The hops of a campaign that varies a setting at each class of devices and at each end separately,
+and the settings that must be on for each hop to break. Pure.
 
-What a device leaves to do, such as a checksum, is done by the last device that the packet meets, or
-by the first one at which the offload is off. So an offload of a packet that is sent breaks at a hop
-only while it is on there and at all hops before; one of a packet that is received, while it is on
-there.
+Work that a device leaves undone, such as a checksum, is done by the last device that the packet
+meets, or by the first device whose offload is off. So an offload of sent packets breaks at a hop
+only while it is on there and at all hops before. An offload of received packets breaks while it is
+on there.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def chains(plan: Plan) -> list[list[Factor]]:
 
 def explanations(chain: list[Factor]) -> list[Explanation]:
     """Return the hops of one end at which a setting can break."""
-    found: list[Explanation] = []
-    for place, factor in enumerate(chain):
+    hops: list[Explanation] = []
+    for index, factor in enumerate(chain):
         hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
-        before = reversed(chain[: place + 1])
-        found.append(Explanation(hop, {one["name"]: True for one in before}))
-        if place:
-            found.append(Explanation(hop, {factor["name"]: True}))
-    return found
+        before = reversed(chain[: index + 1])
+        hops.append(Explanation(hop, {hop_factor["name"]: True for hop_factor in before}))
+        if index:
+            hops.append(Explanation(hop, {factor["name"]: True}))
+    return hops

@@ -34,8 +34,8 @@ def profile_effects(plan: Plan) -> tuple[list[str], np.ndarray]:
 
 
 def squares(weights: np.ndarray, controls: float = 2) -> np.ndarray:
-    """Return the variance of each effect in that of a trial; ``controls`` is how often a block
-    visits the control.
+    """Return the variance of each effect, in units of one trial's variance. ``controls`` is the
+    number of visits of the control in a block.
     """
     return (weights[:, 1:] ** 2).sum(axis=1) + weights[:, 0] ** 2 / controls
 
@@ -50,16 +50,15 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
     """Return ``(labels, places, signs)`` of the profiles that differ from the control in one
     factor.
 
-    A label is ``{"factor", "level", "base"}``, a place that of the profile among
-    :func:`profile_effects`. With its sign the effect is that of the later level against the earlier
-    one, in the order of the factor's levels, so that "on" is judged whether it was added or left
-    out.
+    A label is ``{"factor", "level", "base"}``, a place is the index of the profile in
+    :func:`profile_effects`. With its sign, the effect compares the later level with the earlier
+    one, in the order of the factor's levels. So "on" is judged whether it was added or left out.
     """
     levels = {factor["name"]: factor["levels"] for factor in plan["factors"]}
     labels: Labels = []
     places: list[int] = []
     signs: list[int] = []
-    for place, profile in enumerate(order_of(plan)[1:]):
+    for index, profile in enumerate(order_of(plan)[1:]):
         changed = [] if profile == AS_FOUND else _changed(plan, profile)
         if len(changed) == 1:
             factor = changed[0]
@@ -67,7 +66,7 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
             signs.append(1 if levels[factor].index(pair[1]) > levels[factor].index(pair[0]) else -1)
             base, level = pair[:: signs[-1]]
             labels.append({"factor": factor, "level": level, "base": base})
-            places.append(place)
+            places.append(index)
     return labels, places, signs
 
 
@@ -86,9 +85,9 @@ def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     """Return ``((labels, weights), (labels, weights))`` of a screen: main effects, and pairs, by
     least squares.
 
-    A full factorial without the combinations that no host can be in is one, too. Pairs that the
-    screen cannot separate are one row: ``aliases`` has the others. Where it cannot tell any pair,
-    main effects are those of a model without pairs.
+    A full factorial without the impossible combinations is a screen, too. Pairs that the screen
+    cannot separate are one row: ``aliases`` has the others. If no pair can be estimated, main
+    effects come from a model without pairs.
     """
     factors = plan["factors"]
     rows = [plan["profiles"][name]["levels"] for name in order_of(plan)]
@@ -102,22 +101,29 @@ def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     column = 1
     for factor in factors:
         others = factor["levels"][1:]
-        own = solve[column : column + len(others)]
+        columns = solve[column : column + len(others)]
         column += len(others)
-        for place, level in enumerate(others):
+        for index, level in enumerate(others):
             labels.append({"factor": factor["name"], "level": level, "base": factor["levels"][0]})
-            weights.append(2 * own[0] if len(others) == 1 else own[place] + own.sum(axis=0))
-    told: Labels = []
+            weights.append(
+                2 * columns[0] if len(others) == 1 else columns[index] + columns.sum(axis=0)
+            )
+    pair_labels: Labels = []
     for group in groups:
         same = [list(pair) for pair in group]
-        told.append({"factors": same[0], "aliases": same[1:]})
-    return (labels, np.array(weights)), (told, 4 * solve[mains:].reshape(len(told), len(rows)))
+        pair_labels.append({"factors": same[0], "aliases": same[1:]})
+    return (labels, np.array(weights)), (
+        pair_labels,
+        4 * solve[mains:].reshape(len(pair_labels), len(rows)),
+    )
 
 
-def _mean_at(plan: Plan, wanted: Mapping[str, str]) -> np.ndarray:
+def _mean_at(plan: Plan, required: Mapping[str, str]) -> np.ndarray:
     """Return the weights of the mean over all profiles that have these levels."""
-    levels = [plan["profiles"][name]["levels"] for name in order_of(plan)]
-    fits = np.array([wanted.items() <= own.items() for own in levels], dtype=float)
+    all_levels = [plan["profiles"][name]["levels"] for name in order_of(plan)]
+    fits = np.array(
+        [required.items() <= profile_levels.items() for profile_levels in all_levels], dtype=float
+    )
     return fits / fits.sum()
 
 
@@ -145,11 +151,14 @@ def interactions(plan: Plan) -> Effects:
     """
     labels = []
     weights = []
-    for one, two in itertools.combinations(plan["factors"], 2):
+    for first_factor, second_factor in itertools.combinations(plan["factors"], 2):
         corners = {}
         for first, second in itertools.product((0, -1), repeat=2):
-            levels = {one["name"]: one["levels"][first], two["name"]: two["levels"][second]}
+            levels = {
+                first_factor["name"]: first_factor["levels"][first],
+                second_factor["name"]: second_factor["levels"][second],
+            }
             corners[first, second] = _mean_at(plan, levels)
-        labels.append({"factors": [one["name"], two["name"]]})
+        labels.append({"factors": [first_factor["name"], second_factor["name"]]})
         weights.append(corners[-1, -1] - corners[0, -1] - corners[-1, 0] + corners[0, 0])
     return labels, np.array(weights).reshape(len(labels), len(plan["profiles"]))

@@ -34,7 +34,7 @@ LISTED = 20  # failures that are named one by one
 class Contents(TypedDict):
     """What checks of the payload say of one profile."""
 
-    trials: int  # beside the campaign's own
+    trials: int  # in addition to the campaign's trials
     troubled: int  # of these
     altered: int  # trials, the campaign's own too, in which the payload arrived wrong
 
@@ -88,30 +88,26 @@ class Cube:
         self.unusable: dict[Any, str] = {}  # {profile: why its first trial that was left out is}
         self._rows: dict[Any, int] = {name: row for row, name in enumerate(self.profiles)}
         self._places: dict[tuple[Any, ...], int] = {
-            (table.pair, table.path, table.mtu, table.workload): place
-            for place, table in enumerate(self.tables)
+            (table.pair, table.path, table.mtu, table.workload): index
+            for index, table in enumerate(self.tables)
         }
         self._seen: dict[
             tuple[int, int, int], list[Any]
         ] = {}  # {place: the numbers of its trials that were used}
-        self.visited: set[tuple[Any, ...]] = (
-            set()
-        )  # (MTU, block, visit) of which a trial was recorded
+        self.visited: set[tuple[Any, ...]] = set()  # (MTU, block, visit) with a recorded trial
         self.beyond = 0  # trials of blocks that the plan does not have
 
     def upto(self, blocks: int) -> Cube:
         """Return the cube of the first blocks, as it was when they were measured."""
-        found = copy.copy(self)
-        found.blocks = blocks
-        found.confirmation = None
-        found.attempts = self.attempts[..., :blocks]
-        found.stalls = self.stalls[..., :blocks]
-        found.weights = None if self.weights is None else self.weights[:blocks]
+        cube = copy.copy(self)
+        cube.blocks = blocks
+        cube.confirmation = None
+        cube.attempts = self.attempts[..., :blocks]
+        cube.stalls = self.stalls[..., :blocks]
+        cube.weights = None if self.weights is None else self.weights[:blocks]
         first = {name: values[..., :blocks] for name, values in self.values.items()}
-        found.values = {
-            name: values for name, values in first.items() if not np.isnan(values).all()
-        }
-        return found
+        cube.values = {name: values for name, values in first.items() if not np.isnan(values).all()}
+        return cube
 
     def place(self, trial: Trial) -> tuple[int, int, int] | None:
         """Return (table, row, block) of a trial in the arrays, or None where the plan has no such
@@ -132,25 +128,25 @@ class Cube:
             block - self.first_block - 1,
         )
 
-    def add(self, trial: Trial, include_marked: bool = False, one_host: bool = False) -> None:
+    def add(self, trial: Trial, one_host: bool = False) -> None:
         """Add one trial, or count why it is left out."""
         self._recorded(trial)
-        place = self.place(trial)
+        cell = self.place(trial)
         beside = self._see_content(trial)
-        if place is not None:
-            self._outcome(trial, place)
+        if cell is not None:
+            self._outcome(trial, cell)
         if trial.get("error"):
             self._failed(trial)
         elif beside:
             self.counts["used"] += 1
-        elif place is None:
+        elif cell is None:
             self.counts["unplanned"] += 1
-        elif trial.get("trial") in self._seen.get(place, ()):
+        elif trial.get("trial") in self._seen.get(cell, ()):
             self.counts["twice"] += 1
-        elif not include_marked and excluded(trial):
+        elif excluded(trial):
             self._excluded(trial)
         else:
-            self._used(trial, place, one_host)
+            self._used(trial, cell, one_host)
 
     def _recorded(self, trial: Trial) -> None:
         """Count a trial, whether it is used or not."""
@@ -162,47 +158,47 @@ class Cube:
         for guard in _guards(trial):
             self.marks[guard] = self.marks.get(guard, 0) + 1
 
-    def _used(self, trial: Trial, place: tuple[int, int, int], one_host: bool) -> None:
+    def _used(self, trial: Trial, cell: tuple[int, int, int], one_host: bool) -> None:
         """Take in what a trial measured; where a visit has several, the mean of them."""
-        used = self._seen.setdefault(place, [])
+        used = self._seen.setdefault(cell, [])
         used.append(trial.get("trial"))
         self.counts["used"] += 1
-        self.used_in[place[0]] += 1
-        self.saturated[place[0]] += "cpu_saturation" in _guards(trial)
+        self.used_in[cell[0]] += 1
+        self.saturated[cell[0]] += "cpu_saturation" in _guards(trial)
         for name, value in values_of(trial, one_host).items():
             if name not in self.values:
                 self.values[name] = np.full(self.attempts.shape, np.nan)
             values = self.values[name]
-            if len(used) == 1 or np.isnan(values[place]):
-                values[place] = value
+            if len(used) == 1 or np.isnan(values[cell]):
+                values[cell] = value
             else:
-                values[place] += (value - values[place]) / len(used)
+                values[cell] += (value - values[cell]) / len(used)
 
-    def _outcome(self, trial: Trial, place: tuple[int, int, int]) -> None:
+    def _outcome(self, trial: Trial, cell: tuple[int, int, int]) -> None:
         """Count a trial as an outcome of its profile: with a result, or stalled."""
         kind = stall(trial)
         if kind is None and excluded(trial):
             return  # for a cause outside
-        self.attempts[place] += 1
+        self.attempts[cell] += 1
         if kind:
-            self.stalls[place] += 1
-            kinds = self.stall_kinds.setdefault((place[0], trial["profile"]), {})
+            self.stalls[cell] += 1
+            kinds = self.stall_kinds.setdefault((cell[0], trial["profile"]), {})
             kinds[kind] = kinds.get(kind, 0) + 1
 
     def _see_content(self, trial: Trial) -> bool:
-        """Count what a check of the payload found; return whether it is one beside the campaign's
-        own trials.
+        """Count the result of a payload check; return whether the check is additional to the
+        campaign's trials.
         """
-        found = self.contents.get(trial.get("profile"))
-        if found is None:
+        counts = self.contents.get(trial.get("profile"))
+        if counts is None:
             return False
         checked = (trial.get("result") or {}).get("payload")
-        found["altered"] += bool(checked and payload.altered(checked))
+        counts["altered"] += bool(checked and payload.altered(checked))
         check = self.plan.get("verify")
         beside = check is not None and (trial.get("workload") or {}).get("name") == check["name"]
         if beside and (trial.get("error") or not excluded(trial)):
-            found["trials"] += 1
-            found["troubled"] += bool(trial.get("error"))
+            counts["trials"] += 1
+            counts["troubled"] += bool(trial.get("error"))
         return beside
 
     def _failed(self, trial: Trial) -> None:
@@ -213,9 +209,9 @@ class Cube:
 
     def _excluded(self, trial: Trial) -> None:
         self.counts["excluded"] += 1
-        marks = [found for found in trial["marks"] if found.get("excludes", True)]
+        marks = [mark for mark in trial["marks"] if mark.get("excludes", True)]
         self.unusable.setdefault(trial["profile"], "{guard}: {reason}".format(**marks[0]))
-        for guard in {found["guard"] for found in marks}:
+        for guard in {mark["guard"] for mark in marks}:
             self.excluded_by[guard] = self.excluded_by.get(guard, 0) + 1
 
     def metrics(self) -> list[str]:
@@ -225,7 +221,7 @@ class Cube:
 
 def _guards(trial: Trial) -> set[str]:
     """Return the guards that marked a trial."""
-    return {found["guard"] for found in trial.get("marks") or ()}
+    return {mark["guard"] for mark in trial.get("marks") or ()}
 
 
 def stall(trial: Trial) -> str | None:
@@ -267,8 +263,8 @@ def _table(pair: str | None, path: str, mtu: int, workload: PlannedWorkload) -> 
 
 
 def split(plan: Plan) -> tuple[Plan, Plan | None]:
-    """Return a plan's own part, and that of its confirmation or None, each with the profiles and
-    blocks it visits.
+    """Return the planned part and the part of the confirmation (or None), each with its profiles
+    and blocks.
     """
     parts: dict[str, list[Visit]] = {"plan": [], "confirm": []}
     for visit in plan["visits"]:
@@ -290,17 +286,15 @@ def split(plan: Plan) -> tuple[Plan, Plan | None]:
     }
 
 
-def collect(
-    plan: Plan, trials: Iterable[Trial], include_marked: bool = False, one_host: bool = False
-) -> Cube:
+def collect(plan: Plan, trials: Iterable[Trial], one_host: bool = False) -> Cube:
     """Return the :class:`Cube` of an iterable of trial records, with the one of its confirmation."""
-    own, second = split(plan)
-    cube = Cube(own)
+    planned, second = split(plan)
+    cube = Cube(planned)
     if second:
         cube.confirmation = Cube(second, plan["blocks"])
     for trial in trials:
         part = cube.confirmation if cube.confirmation and trial.get("part") == "confirm" else cube
-        part.add(trial, include_marked, one_host)
+        part.add(trial, one_host)
     return cube
 
 
@@ -309,10 +303,10 @@ def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
     little. Of visits whose cells differ in length ``seconds`` is a mean that gives the same scatter.
     """
     values = collect(plan, trials).values
-    found = [logs(values[name]) for name in MAIN if name in values]
-    if not found:
+    logarithms = [logs(values[name]) for name in MAIN if name in values]
+    if not logarithms:
         return None
-    tables = np.concatenate(found)
+    tables = np.concatenate(logarithms)
     names = [load["name"] for load in plan["workloads"]]
     shares = list[float]()
     for visit in plan["visits"]:

@@ -21,61 +21,61 @@ from .blame import BlameSearch, holds, is_on, trials_of
 from .result import Blame, Trials
 
 OF_TROUBLE = 0.8  # of the 5 %
-OF_LESSER = 0.15  # for what a network may do by itself
+OF_LESSER = 0.15  # for losses that a network may have without a fault
 OF_AS_FOUND = 0.05  # for the state as found, where no setting explains the trouble
-MOST_TOGETHER = 6  # settings that a cure switches off itself, beside those that need them
+MOST_TOGETHER = 6  # settings that a cure switches off, without the settings that need them
 Place = tuple[str, int]  # path, MTU
 
 
 def places_of(tallies: Tallies) -> list[Place]:
-    """Return the paths and MTUs of which the payload was checked."""
+    """Return the paths and MTUs with a payload check."""
     return sorted({(path, mtu) for path, mtu, _profile in tallies})
 
 
-def at(tallies: Tallies, place: Place) -> dict[str, Tally]:
-    """Return the tallies of one place by profile."""
-    return {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == place}
+def at(tallies: Tallies, where: Place) -> dict[str, Tally]:
+    """Return the tallies of one path and MTU by profile."""
+    return {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == where}
 
 
-def varied(here: Mapping[str, Tally]) -> dict[str, Tally]:
+def varied(profiles: Mapping[str, Tally]) -> dict[str, Tally]:
     """Return the tallies of the profiles that set each factor, so without the state as found."""
-    return {name: tally for name, tally in here.items() if name != AS_FOUND}
+    return {name: tally for name, tally in profiles.items() if name != AS_FOUND}
 
 
 def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
-    """Return for each place what is to blame for its trouble, or at least for what is lost there or
-    arrives twice.
+    """Return the blames of each path and MTU: for trouble, or at least for lost and duplicated
+    packets.
     """
     places = places_of(tallies)
     share = _level(plan) / ALPHA
-    return {place: _blames(plan, at(tallies, place), share / len(places)) for place in places}
+    return {where: _blames(plan, at(tallies, where), share / len(places)) for where in places}
 
 
 def _level(plan: Plan) -> float:
-    """Return the level of this test: of the interim test that ended the campaign, of the one that is
-    made next, or what all of them leave for the end.
+    """Return the level of this test: of the interim test that ended the campaign, of the next one,
+    or the level that all of them leave for the end.
     """
     planned = plan.get("looks") or []
-    made = plan.get("looked") or []
-    if made and made[-1]["answered"]:
-        return made[-1]["alpha"]
-    return planned[len(made)]["alpha"] if len(made) < len(planned) else rest(planned)
+    decided = plan.get("looked") or []
+    if decided and decided[-1]["answered"]:
+        return decided[-1]["alpha"]
+    return planned[len(decided)]["alpha"] if len(decided) < len(planned) else rest(planned)
 
 
-def _blames(plan: Plan, here: Mapping[str, Tally], share: float) -> list[Blame]:
-    """Return what is to blame at one place.
+def _blames(plan: Plan, all_profiles: Mapping[str, Tally], share: float) -> list[Blame]:
+    """Return the blames of one path and MTU.
 
     A single packet that is lost is no trouble: busy CPUs lose one now and then. But a setting that
-    goes with such trials loses packets.
+    is associated with such trials loses packets.
     """
-    profiles = varied(here)
+    profiles = varied(all_profiles)
     blames = BlameSearch(plan, profiles, OF_TROUBLE * share).found()
     for sign in LESSER:
         if blames:
             break
-        seen = {name: of_lesser(tally, sign) for name, tally in profiles.items()}
-        blames = BlameSearch(plan, seen, OF_LESSER * share / len(LESSER)).found()
-    return blames or BlameSearch(plan, here, OF_AS_FOUND * share).as_found()
+        lesser = {name: of_lesser(tally, sign) for name, tally in profiles.items()}
+        blames = BlameSearch(plan, lesser, OF_LESSER * share / len(LESSER)).found()
+    return blames or BlameSearch(plan, all_profiles, OF_AS_FOUND * share).as_found()
 
 
 def all_on(plan: Plan) -> Levels:
@@ -91,16 +91,16 @@ def _without(plan: Plan, names: Iterable[str]) -> Levels:
 
 def _fewest_first(plan: Plan, names: list[str]) -> Iterator[tuple[list[str], Levels]]:
     """Yield the sets that may be switched off, those that leave most on first."""
-    found = []
+    sets = []
     for count in range(min(len(names), MOST_TOGETHER) + 1):
         for off in itertools.combinations(names, count):
-            found.append((list(off), _without(plan, off)))
+            sets.append((list(off), _without(plan, off)))
 
-    def size(one: tuple[list[str], Levels]) -> tuple[int, int]:
-        levels = one[1]
-        return sum(not is_on(factor, levels) for factor in plan["factors"]), len(one[0])
+    def size(entry: tuple[list[str], Levels]) -> tuple[int, int]:
+        levels = entry[1]
+        return sum(not is_on(factor, levels) for factor in plan["factors"]), len(entry[0])
 
-    yield from sorted(found, key=size)
+    yield from sorted(sets, key=size)
 
 
 def smallest(plan: Plan, blames: Iterable[Blame]) -> tuple[list[str], Levels] | None:
@@ -122,22 +122,22 @@ class Cure(NamedTuple):
     off: list[str]  # settings
     levels: Levels
     profile: str | None  # that was visited with these levels
-    seen: Trials  # the checks of that profile where something is to blame
+    checks: Trials  # of that profile, on the paths with a blame
     paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
     small_too: bool  # whether small packets are lost, too, so that no device cuts them wrongly
 
 
-def _of_profile(checks: Checks, place: Place, profile: str | None) -> list[Tally]:
+def _of_profile(checks: Checks, where: Place, profile: str | None) -> list[Tally]:
     """Return the checks of a profile at a place, none where it was not visited there."""
-    seen = at(checks.whole(), place)
-    return [seen[profile]] if profile in seen else []
+    profiles = at(checks.whole(), where)
+    return [profiles[profile]] if profile in profiles else []
 
 
 def _visited(plan: Plan, levels: Levels) -> str | None:
     """Return the first profile that is this combination, None where it was not planned."""
-    for name, one in plan["profiles"].items():
-        if one["levels"] == levels:
+    for name, planned in plan["profiles"].items():
+        if planned["levels"] == levels:
             return name
     return None
 
@@ -147,13 +147,13 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
     set of these settings cures it.
     """
     blamed = list(itertools.chain.from_iterable(blames.values()))
-    found = smallest(plan, blamed)
-    if found is None:
+    smallest_set = smallest(plan, blamed)
+    if smallest_set is None:
         return None
-    off, levels = found
+    off, levels = smallest_set
     profile = _visited(plan, levels)
-    ill = [place for place in blames if blames[place]]
-    tallies = [tally for place in ill for tally in _of_profile(checks, place, profile)]
+    ill = [where for where in blames if blames[where]]
+    tallies = [tally for where in ill for tally in _of_profile(checks, where, profile)]
     paths = list(dict.fromkeys(path for path, _mtu in ill))
     small_too = any(blame.kind in NOTHING_PASSES for blame in blamed)
     rate = min(map(_rate, blamed))

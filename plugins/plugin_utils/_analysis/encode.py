@@ -1,10 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Results as JSON, and back: dataclasses, of which a field with a default is not in the file while it
-has it.
+"""Dataclasses as JSON, and back. A field with its default is not in the file.
 
-What is read is checked against the types, since others may write to a results folder.
+Reading checks the types, since other programs may write to a results folder.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ REMEDY = "Make the report of the campaign again."
 
 def encoded(value: Any) -> dict[str, Any]:
     """Return a dataclass as a dictionary, one level of it: the argument ``default`` of json.dumps."""
-    known = vars(value)
+    values = vars(value)
     return {
-        name: known[name]
+        name: values[name]
         for name, default in _fields(value.__class__)
-        if known[name] is not default
+        if values[name] is not default
     }
 
 
@@ -73,8 +72,10 @@ def _keys(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the types of the keys of a dataclass or a TypedDict, and which of them must be there."""
     hints = typing.get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
-        known = {field.name: hints[field.name] for field in fields(kind)}
-        return known, frozenset(one.name for one in fields(kind) if one.default is MISSING)
+        hints_of_fields = {field.name: hints[field.name] for field in fields(kind)}
+        return hints_of_fields, frozenset(
+            entry.name for entry in fields(kind) if entry.default is MISSING
+        )
     return hints, frozenset(kind.__required_keys__)
 
 
@@ -102,7 +103,7 @@ def _decoded(kind: Any, value: Any, where: str) -> Any:
 
 
 def _form(kind: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the form of a type and the types of which it is made."""
+    """Return the form of a type and its arguments."""
     if get_origin(kind) is Annotated:
         return _form(get_args(kind)[0])
     if kind is Any:
@@ -126,19 +127,19 @@ def _fitting(kinds: Sequence[Any], value: Any) -> Any:
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
-    known, required = _keys(kind)
+    kinds, required = _keys(kind)
     document = _of(dict, value, where)
     missing = required - document.keys()
     if missing:
         raise InputError(
             f"this is not a whole part: {sorted(missing)[0]} is missing", where, REMEDY
         )
-    found = {
-        name: _decoded(known[name], row, f"{where}.{name}")
+    decoded = {
+        name: _decoded(kinds[name], row, f"{where}.{name}")
         for name, row in document.items()
-        if name in known
+        if name in kinds
     }
-    return kind(**found)
+    return kind(**decoded)
 
 
 def _of(kind: type, value: Any, where: str) -> Any:
@@ -180,11 +181,11 @@ def _reference(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     name = kind.__name__
     if name not in definitions:
         definitions[name] = {}  # it may hold itself
-        known, required = _keys(kind)
+        kinds, required = _keys(kind)
         definitions[name] = {
             "type": "object",
             "required": sorted(required),
             "additionalProperties": False,
-            "properties": {key: _schema(part, definitions) for key, part in known.items()},
+            "properties": {key: _schema(part, definitions) for key, part in kinds.items()},
         }
     return {"$ref": f"#/$defs/{name}"}

@@ -5,8 +5,8 @@
 only a gap. Pure.
 
 A profile that fails more than the control is not recommended, nor is one with which the payload
-arrived wrong in a single trial, unless it does so without any offload too. The bar is low, and not that of the
-report's test: what stalls one time in four may stall only once in six trials.
+arrived wrong in a single trial, unless it does so without any offload too. The bar is lower than
+the report's test: a profile that stalls one time in four may stall only once in six trials.
 """
 
 from __future__ import annotations
@@ -60,38 +60,38 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
     """
     attempts, stalls = _all_trials(cube)
     shares = stalls / np.maximum(attempts, 1)
-    found: list[Failures] = []
-    for place, name in enumerate(cube.profiles):
-        own = (
-            None if place == 0 or p is None or np.isnan(p[0, place - 1]) else float(p[0, place - 1])
+    rows: list[Failures] = []
+    for index, name in enumerate(cube.profiles):
+        p_profile = (
+            None if index == 0 or p is None or np.isnan(p[0, index - 1]) else float(p[0, index - 1])
         )
-        more = bool(shares[place] > shares[0]) if place else _control_fails(shares, attempts)
-        shown = bool(own is not None and own <= alpha and more)
-        reason = f"{stalls[place]} of {attempts[place]} trials failed or received nothing"
-        if place:
+        more = bool(shares[index] > shares[0]) if index else _control_fails(shares, attempts)
+        shown = bool(p_profile is not None and p_profile <= alpha and more)
+        reason = f"{stalls[index]} of {attempts[index]} trials failed or received nothing"
+        if index:
             reason += f"; of {cube.profiles[0]} {stalls[0]} of {attempts[0]}"
-        found.append(
+        rows.append(
             Failures(
                 profile=name,
-                trials=int(attempts[place]),
-                failed=int(stalls[place]),
-                share=round(float(shares[place]), 6) if attempts[place] else None,
-                p_report=own,
+                trials=int(attempts[index]),
+                failed=int(stalls[index]),
+                share=round(float(shares[index]), 6) if attempts[index] else None,
+                p_report=p_profile,
                 shown=shown,
                 forbids=_altered(cube, name)
-                or (reason if more and (shown or shares[place] > TOLERATED) else None),
+                or (reason if more and (shown or shares[index] > TOLERATED) else None),
             )
         )
-    return found
+    return rows
 
 
 def _all_trials(cube: Cube) -> tuple[np.ndarray, np.ndarray]:
     """Return each profile's trials, and how many of them failed, with checks of the payload."""
-    attempts, stalls = (by_row(counts).sum(axis=(0, 2)) for counts in (cube.attempts, cube.stalls))
+    attempts, stalls = (by_row(array).sum(axis=(0, 2)) for array in (cube.attempts, cube.stalls))
     contents = [cube.contents[name] for name in cube.profiles]
     return (
-        attempts + [found["trials"] for found in contents],
-        stalls + [found["troubled"] for found in contents],
+        attempts + [of_profile["trials"] for of_profile in contents],
+        stalls + [of_profile["troubled"] for of_profile in contents],
     )
 
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""At which hop a setting breaks, of a campaign that varies it at each hop by itself. Pure.
+"""The hop at which a setting breaks, in a campaign that varies it at each hop separately. Pure.
 
-Each hop explains the trials (:mod:`.chains`) so well as its condition parts those in trouble from the others;
-the likeliest one is named, with those that are not much less likely.
+A hop explains the trials as well as its condition separates the trials in trouble from the others
+(:mod:`.chains`). The likeliest hop is named, with all that are not much less likely.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HIGHEST_RATE = 0.9
 
 
 def _log_likelihood(part: Trials) -> float:
-    """Return that of so many trials in trouble, under their own rate."""
+    """Return the log likelihood of the trials in trouble, at their observed rate."""
     troubled = part.troubled
     trials = part.trials
     clean = trials - troubled
@@ -39,32 +39,36 @@ def _rate(part: Trials) -> float:
 
 
 def _seen(tally: Tally, kind: str) -> int:
-    """Return in how many trials one kind of trouble was seen, or of what a network may do by itself."""
+    """Return the number of trials with one kind of trouble, or of loss that a network may have
+    without a fault.
+    """
     return {**tally["lesser"], **tally["kinds"]}.get(kind, 0)
 
 
-def _trials(here: Mapping[str, Tally], names: Iterable[str], kind: str) -> Trials:
+def _trials(profiles: Mapping[str, Tally], names: Iterable[str], kind: str) -> Trials:
     """Return the trials of these profiles, and those that were in one kind of trouble."""
-    trials = sum(here[name]["trials"] for name in names)
-    return Trials(trials=trials, troubled=sum(_seen(here[name], kind) for name in names))
+    trials = sum(profiles[name]["trials"] for name in names)
+    return Trials(trials=trials, troubled=sum(_seen(profiles[name], kind) for name in names))
 
 
 def _parts(
-    plan: Plan, condition: Mapping[str, bool], here: Mapping[str, Tally], kind: str
+    plan: Plan, condition: Mapping[str, bool], profiles: Mapping[str, Tally], kind: str
 ) -> tuple[Trials, Trials]:
     """Return the trials under a condition, and those without it."""
-    inside = [name for name in here if holds(plan, condition, plan["profiles"][name]["levels"])]
-    return _trials(here, inside, kind), _trials(here, here.keys() - set(inside), kind)
+    inside = [name for name in profiles if holds(plan, condition, plan["profiles"][name]["levels"])]
+    return _trials(profiles, inside, kind), _trials(profiles, profiles.keys() - set(inside), kind)
 
 
-def _of_chain(plan: Plan, chain: list[Factor], here: Mapping[str, Tally], kind: str) -> list[Hop]:
+def _of_chain(
+    plan: Plan, chain: list[Factor], profiles: Mapping[str, Tally], kind: str
+) -> list[Hop]:
     """Return the likeliest hop of one end, and those that are not much less likely; none where
     nothing breaks there.
     """
     scores: dict[Hop, float] = {}
     sure = False
     for hop, condition in explanations(chain):
-        under, without = _parts(plan, condition, here, kind)
+        under, without = _parts(plan, condition, profiles, kind)
         if _rate(under) <= _rate(without):
             continue
         score = _log_likelihood(under) + _log_likelihood(without)
@@ -77,38 +81,41 @@ def _of_chain(plan: Plan, chain: list[Factor], here: Mapping[str, Tally], kind: 
     return sorted(near, key=lambda hop: -scores[hop])
 
 
-def likeliest(plan: Plan, here: Mapping[str, Tally], kind: str) -> list[list[Hop]]:
+def likeliest(plan: Plan, profiles: Mapping[str, Tally], kind: str) -> list[list[Hop]]:
     """Return for each end at which a setting breaks the likeliest hop, and those that are not much
     less likely.
 
-    ``here`` are the tallies of one path by profile, ``kind`` is the trouble. Of each end the trials
+    ``profiles`` are the tallies of one path by profile, ``kind`` is the trouble. Of each end the trials
     count in which nothing is on at the other one.
     """
-    found = [
-        _of_chain(plan, chain, _without_others(plan, chain, here), kind) for chain in chains(plan)
+    by_chain = [
+        _of_chain(plan, chain, _without_others(plan, chain, profiles), kind)
+        for chain in chains(plan)
     ]
-    return [hops for hops in found if hops]
+    return [hops for hops in by_chain if hops]
 
 
-def _without_others(plan: Plan, chain: list[Factor], here: Mapping[str, Tally]) -> dict[str, Tally]:
+def _without_others(
+    plan: Plan, chain: list[Factor], profiles: Mapping[str, Tally]
+) -> dict[str, Tally]:
     """Return the tallies in which nothing is on but at the hops of one end."""
-    own = {factor["name"] for factor in chain}
-    rest = {factor["name"]: False for factor in plan["factors"] if factor["name"] not in own}
+    hops = {factor["name"] for factor in chain}
+    rest = {factor["name"]: False for factor in plan["factors"] if factor["name"] not in hops}
     return {
         name: tally
-        for name, tally in here.items()
+        for name, tally in profiles.items()
         if holds(plan, rest, plan["profiles"][name]["levels"])
     }
 
 
-def innocent(plan: Plan, here: Mapping[str, Tally]) -> list[set[str]]:
-    """Return of each end at which nothing breaks on a path its profiles; none before another end is in
-    trouble.
+def innocent(plan: Plan, profiles: Mapping[str, Tally]) -> list[set[str]]:
+    """Return the profiles of each end at which nothing breaks on a path; none before another end is
+    in trouble.
 
-    An end is innocent when so many clean trials with all of its hops on would come in at most 5 % of
-    the campaigns from a fault that strikes as often as that of the other end.
+    An end is innocent when a fault as frequent as the other end's would leave all its trials clean
+    in at most 5 % of campaigns.
     """
-    ends = [_End(plan, chain, here) for chain in chains(plan)]
+    ends = [_End(plan, chain, profiles) for chain in chains(plan)]
     highest = max((end.rate for end in ends), default=0.0)
     clean = [end for end in ends if not end.troubled]
     return [end.profiles for end in clean if (1 - highest) ** end.all_on.trials <= ALPHA]
@@ -117,8 +124,8 @@ def innocent(plan: Plan, here: Mapping[str, Tally]) -> list[set[str]]:
 class _End:
     """The trials of one end, in which nothing is on at the other one."""
 
-    def __init__(self, plan: Plan, chain: list[Factor], here: Mapping[str, Tally]) -> None:
-        alone = _without_others(plan, chain, here)
+    def __init__(self, plan: Plan, chain: list[Factor], profiles: Mapping[str, Tally]) -> None:
+        alone = _without_others(plan, chain, profiles)
         on = {name: _hops_on(chain, plan["profiles"][name]["levels"]) for name in alone}
         all_on = [alone[name] for name in alone if on[name] == len(chain)]
         self.profiles = {name for name in alone if on[name]}

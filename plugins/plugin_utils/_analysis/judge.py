@@ -34,7 +34,7 @@ KINDS = {"rows": "comparisons", "main_effects": "main_effects", "interactions": 
 
 
 class Made(NamedTuple):
-    """One part of a campaign, with what of it is in the report's test."""
+    """One part of a campaign, with its members of the report's test."""
 
     cube: Cube
     metrics: list[MetricAnalysis]
@@ -107,24 +107,24 @@ def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> d
 def _tested(cube: Cube) -> tuple[Family, list[Made]]:
     """Return the report's test of a campaign, made, and what its members are of."""
     family = Family()
-    made = list[Made]()
-    for own in filter(None, (cube, cube.confirmation)):
-        first = 0 if own is cube else cube.blocks
-        metrics = [MetricAnalysis(own, name) for name in own.metrics()]
-        if own.plan["design"] == "search":  # it nominates, and claims nothing
-            made.append(Made(own, metrics, {}))
+    parts = list[Made]()
+    for campaign in filter(None, (cube, cube.confirmation)):
+        first = 0 if campaign is cube else cube.blocks
+        metrics = [MetricAnalysis(campaign, name) for name in campaign.metrics()]
+        if campaign.plan["design"] == "search":  # it nominates, and claims nothing
+            parts.append(Made(campaign, metrics, {}))
             continue
         members = {
-            metric.name: _metric_members(family, metric, first, own is cube)
+            metric.name: _metric_members(family, metric, first, campaign is cube)
             for metric in metrics
             if metric.claims and "rows" in metric.families
         }
-        part = part_of(own, metrics)
+        part = part_of(campaign, metrics)
         score = _score_member(family, part, first) if part else None
-        fails = _fail_member(family, own, first)
-        made.append(Made(own, metrics, members, part, score, fails))
+        fails = _fail_member(family, campaign, first)
+        parts.append(Made(campaign, metrics, members, part, score, fails))
     family.test()
-    return family, made
+    return family, parts
 
 
 def judge(
@@ -136,7 +136,7 @@ def judge(
     Where looks were made before, each has spent its level, and ``level`` is this one's; None: it is
     the end.
     """
-    family, made = _tested(cube)
+    family, parts = _tested(cube)
     looks = cube.plan.get("looked") or []
     if looks or level is not None:
         family.pay(
@@ -144,30 +144,30 @@ def judge(
             [(_tested(cube.upto(look["block"]))[0], look["alpha"]) for look in looks],
         )
     tested = sum(family.counts().values())
-    return [_judged(own, tested, allowed) for own in made], family
+    return [_judged(tested_part, tested, allowed) for tested_part in parts], family
 
 
-def _judged(made: Made, tested: int, allowed: bool) -> Judged:
+def _judged(tested_part: Made, tested: int, allowed: bool) -> Judged:
     """Return what the report's test says of one part; ``tested`` effects were tested together."""
-    for metric in made.metrics:
+    for metric in tested_part.metrics:
         if metric.compared:
-            members = made.members.get(metric.name, {})
+            members = tested_part.members.get(metric.name, {})
             p = {name: member.p for name, member in members.items()}
             metric.settle(p, tested, allowed)
-    p_failures = made.failures.p if made.failures and allowed else None
+    p_failures = tested_part.failures.p if tested_part.failures and allowed else None
     return Judged(
-        made.cube,
-        made.metrics,
-        made.part,
-        failures.of_profiles(made.cube, p_failures, effects.ALPHA),
-        _shown(made.part, made.score, allowed),
+        tested_part.cube,
+        tested_part.metrics,
+        tested_part.part,
+        failures.of_profiles(tested_part.cube, p_failures, effects.ALPHA),
+        _shown(tested_part.part, tested_part.score, allowed),
     )
 
 
 def recommend(judged: list[Judged], idle: Collection[str]) -> Recommendation:
     """Return the recommendation, from the parts of a campaign."""
-    known = [own for own in judged if own.part is not None]
-    if not known:
+    compared = [part_judged for part_judged in judged if part_judged.part is not None]
+    if not compared:
         searching = judged[0].cube.plan["design"] == "search" and len(judged) == 1
         return nothing(
             "a search recommends only what was confirmed"
@@ -176,8 +176,8 @@ def recommend(judged: list[Judged], idle: Collection[str]) -> Recommendation:
         )
     fails = failures.merged(judged[0].failures, judged[-1].failures)
     return recommendation(
-        [own.part for own in known if own.part],
-        [own.score_shown for own in known],
+        [part_judged.part for part_judged in compared if part_judged.part],
+        [part_judged.score_shown for part_judged in compared],
         fails,
         idle,
     )
@@ -190,16 +190,16 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     cube = collect({**plan, "looked": before}, trials).upto(look["block"])
     judged, _family = judge(cube, level=look["alpha"])
     measured, unsettled = _comparisons(judged[0], margin(plan))
-    gone = set(chain.from_iterable(own["settled"] for own in before))
+    gone = set(chain.from_iterable(earlier["settled"] for earlier in before))
     settled: list[str] = []
     unanswered: dict[str, int] = {}
-    for place, name in enumerate(cube.profiles[1:]):
+    for index, name in enumerate(cube.profiles[1:]):
         if name in gone:
             continue
-        if measured[place] and not unsettled[place]:
+        if measured[index] and not unsettled[index]:
             settled.append(name)
         else:
-            unanswered[name] = int(unsettled[place])
+            unanswered[name] = int(unsettled[index])
     return {
         "block": look["block"],
         "alpha": look["alpha"],
@@ -215,10 +215,10 @@ def _comparisons(judged: Judged, matters: float) -> tuple[np.ndarray, np.ndarray
     """
     measured = unsettled = np.zeros(len(judged.cube.profiles) - 1, dtype=int)
     for metric in judged.metrics:
-        if metric.claims and "rows" in metric.found:
-            found = metric.found["rows"]
-            known = found["n"] > 0
-            settled = found["significant"] | same(found, matters)
-            measured = measured + known.sum(axis=0)
-            unsettled = unsettled + (known & ~settled).sum(axis=0)
+        if metric.claims and "rows" in metric.estimates:
+            estimates = metric.estimates["rows"]
+            compared = estimates["n"] > 0
+            settled = estimates["significant"] | same(estimates, matters)
+            measured = measured + compared.sum(axis=0)
+            unsettled = unsettled + (compared & ~settled).sum(axis=0)
     return measured, unsettled

@@ -53,12 +53,14 @@ Columns = dict[str, list[list[Any]]]  # of each field the tables' effects
 SomeEffect = TypeVar("SomeEffect", bound=Effect)
 
 
-def columns_of(found: dict[str, np.ndarray]) -> Columns:
+def columns_of(estimates: dict[str, np.ndarray]) -> Columns:
     """Return the arrays of effects as lists of ratios and shortened numbers, of all tables."""
-    columns: Columns = {"ratio": ratios(found["mean"])}
-    columns.update({name: ratios(found[name]) for name in ("low", "high")})
-    columns.update({name: shortened(found[name]) for name in ("p", "p_report")})
-    columns.update({name: found[name].tolist() for name in ("n", "significant", "state", "needs")})
+    columns: Columns = {"ratio": ratios(estimates["mean"])}
+    columns.update({name: ratios(estimates[name]) for name in ("low", "high")})
+    columns.update({name: shortened(estimates[name]) for name in ("p", "p_report")})
+    columns.update(
+        {name: estimates[name].tolist() for name in ("n", "significant", "state", "needs")}
+    )
     return columns
 
 
@@ -94,9 +96,9 @@ class MetricAnalysis:
                 family: statistics.contrast(self.data, weights)
                 for family, (_labels, weights) in self.families.items()
             }
-            self.found = {
-                family: statistics.estimates(own, cube.weights)
-                for family, own in self.differences.items()
+            self.estimates = {
+                family: statistics.estimates(differences, cube.weights)
+                for family, differences in self.differences.items()
             }
         self.better = (
             None if self.plan["design"] == "search" else metrics.better(name)
@@ -106,12 +108,14 @@ class MetricAnalysis:
     def scale(self, family: str) -> np.ndarray:
         """Return the scale of a family's effects in the report's test, (tables, effects).
 
-        It is that of the table's profiles and its control's own difference; a mean over many
-        profiles scatters less.
+        The scale comes from the table's profiles and the difference between its control's visits. A
+        mean over many profiles scatters less.
         """
-        rows, own = (contrasts.squares(self.families[name][1]) for name in ("rows", family))
+        rows, family_squares = (
+            contrasts.squares(self.families[name][1]) for name in ("rows", family)
+        )
         scale = table_scale(self.counted(self.differences["rows"]), self.counted(self.again))
-        return scale[:, None] * np.sqrt(own / np.median(rows))
+        return scale[:, None] * np.sqrt(family_squares / np.median(rows))
 
     def counted(self, differences: np.ndarray) -> np.ndarray:
         """Return differences as the report's test adds them up: each block by what it counts."""
@@ -126,15 +130,17 @@ class MetricAnalysis:
         ``tested_effects`` is how many effects the report tests together.
         """
         self.tested = tested_effects
-        for family, found in self.found.items():
-            found["p_report"] = tested.get(family, np.full(found["mean"].shape, np.nan))
+        for family, estimates in self.estimates.items():
+            estimates["p_report"] = tested.get(family, np.full(estimates["mean"].shape, np.nan))
             with np.errstate(invalid="ignore"):
-                # The interval leaves out 1 where the test shows anything, but for what a look showed.
-                shown = (found["p_report"] <= statistics.ALPHA) & (
-                    (found["low"] > 0) | (found["high"] < 0)
+                # If the test shows an effect, the interval excludes 1. Effects of an interim test are the exception.
+                shown = (estimates["p_report"] <= statistics.ALPHA) & (
+                    (estimates["low"] > 0) | (estimates["high"] < 0)
                 )
-            found["significant"] = shown & claims_allowed
-            found["state"] = states(self.better, found, found["significant"], margin(self.plan))
+            estimates["significant"] = shown & claims_allowed
+            estimates["state"] = states(
+                self.better, estimates, estimates["significant"], margin(self.plan)
+            )
         self.apart = self._apart(tested.get("leaders"), claims_allowed)
 
     @functools.cached_property
@@ -144,10 +150,10 @@ class MetricAnalysis:
         """
         matters = margin(self.plan)
         seconds = block_seconds(self.plan)
-        for family, found in self.found.items():
-            found["p"] = statistics.p_values(self.differences[family], self.cube.weights)
-            found["needs"] = all_needs(found, found["state"], matters, seconds)
-        return {family: columns_of(found) for family, found in self.found.items()}
+        for family, estimates in self.estimates.items():
+            estimates["p"] = statistics.p_values(self.differences[family], self.cube.weights)
+            estimates["needs"] = all_needs(estimates, estimates["state"], matters, seconds)
+        return {family: columns_of(estimates) for family, estimates in self.estimates.items()}
 
     def factor_columns(self) -> Columns:
         """Return the effects of :meth:`by_factor` as lists."""
@@ -202,22 +208,24 @@ class MetricAnalysis:
             return (
                 self.families["main_effects"][0],
                 self.differences["main_effects"],
-                self.found["main_effects"],
+                self.estimates["main_effects"],
             )
         labels, places, signs = contrasts.single_effects(self.plan)
         if not labels:
             return [], None, None
         turn = np.array(signs, dtype=float)
-        found = {key: values[:, places] for key, values in self.found["rows"].items()}
-        low = found["low"] * turn
-        high = found["high"] * turn
-        found.update(
-            mean=found["mean"] * turn, low=np.minimum(low, high), high=np.maximum(low, high)
+        estimates = {key: values[:, places] for key, values in self.estimates["rows"].items()}
+        low = estimates["low"] * turn
+        high = estimates["high"] * turn
+        estimates.update(
+            mean=estimates["mean"] * turn, low=np.minimum(low, high), high=np.maximum(low, high)
         )
-        if "state" in found:
-            turned = np.vectorize(OTHER_WAY.get, otypes=[object])(found["state"], found["state"])
-            found["state"] = np.where(turn < 0, turned, found["state"])
-        return labels, self.differences["rows"][:, places] * turn[:, None], found
+        if "state" in estimates:
+            turned = np.vectorize(OTHER_WAY.get, otypes=[object])(
+                estimates["state"], estimates["state"]
+            )
+            estimates["state"] = np.where(turn < 0, turned, estimates["state"])
+        return labels, self.differences["rows"][:, places] * turn[:, None], estimates
 
     @functools.cached_property
     def spread(self) -> list[list[Any]]:
@@ -289,7 +297,9 @@ class MetricAnalysis:
         labels = labels or self.families[family][0]
         if self.claims:
             blocks = ratios(self.differences[family][table])
-            labels = [{**label, "differences": own} for label, own in zip(labels, blocks)]
+            labels = [
+                {**label, "differences": differences} for label, differences in zip(labels, blocks)
+            ]
         return effects_of(kind, labels, self.columns[family], table)
 
     def family(self) -> str:
@@ -298,7 +308,7 @@ class MetricAnalysis:
 
     def blocks(self, table: int) -> int:
         """Return the number of blocks of the most complete effect in a table."""
-        return int(self.found[self.family()]["n"][table].max()) if self.families else 0
+        return int(self.estimates[self.family()]["n"][table].max()) if self.families else 0
 
     def smallest_detectable(self, table: int) -> float | None:
         """Return the smallest effect (a logarithm) that a table's noise and blocks could have
@@ -350,5 +360,5 @@ def _spread_lists(values: np.ndarray) -> list[list[Any]]:
 
 def _spreads(lists: list[list[Any]], table: int) -> list[dict[str, Any]]:
     """Return ``{"n", "median", "q1", "q3"}`` of each row of a table."""
-    own = [part[table] for part in lists]
-    return [{"n": n, "median": median, "q1": q1, "q3": q3} for n, q1, median, q3 in zip(*own)]
+    columns = [part[table] for part in lists]
+    return [{"n": n, "median": median, "q1": q1, "q3": q3} for n, q1, median, q3 in zip(*columns)]

@@ -94,51 +94,51 @@ def _names(end: str) -> tuple[str, list[tuple[str, str]], str]:
     )
 
 
-def _window(end: str, use: EndCpu, found: Values) -> None:
+def _window(end: str, use: EndCpu, values: Values) -> None:
     demand_name, kinds, busy = _names(end)
     demand = use.get("service_demand_us_per_kb", use.get("service_demand_us_per_transaction"))
     if demand is not None:
-        found[demand_name] = demand
+        values[demand_name] = demand
     percent = use.get("percent")
     if percent:
         for kind, name in kinds:
-            found[name] = percent.get(kind, 0.0)
-        found[kinds[0][1]] = percent.get(kinds[0][0], 0.0) + percent.get("nice", 0.0)
+            values[name] = percent.get(kind, 0.0)
+        values[kinds[0][1]] = percent.get(kinds[0][0], 0.0) + percent.get("nice", 0.0)
         idle = percent.get("idle", 0.0) + percent.get("iowait", 0.0) + percent.get("steal", 0.0)
-        found[busy] = sum(percent.values()) - idle
+        values[busy] = sum(percent.values()) - idle
 
 
-def _of_probes(cpu: Cpu, found: Values) -> None:
+def _of_probes(cpu: Cpu, values: Values) -> None:
     share = cpu.get("traffic_share")
     if share is not None and share < TRAFFIC_SHARE:
         return
     for end, use in (cpu.get("ends") or {}).items():
-        _window(end, use, found)
+        _window(end, use, values)
 
 
 def _is_one_stream(workload: Workload) -> bool:
     return workload.get("streams", 1) == 1 and (workload.get("tenants") or 1) == 1
 
 
-def _of_netperf(result: Result, one_host: bool, found: Values) -> None:
+def _of_netperf(result: Result, one_host: bool, values: Values) -> None:
     local = result.get("local_service_demand"), result.get("local_cpu_percent")
     remote = result.get("remote_service_demand"), result.get("remote_cpu_percent")
     ends = {"combined": local} if one_host else {"client": local, "server": remote}
     for end, (demand, busy) in ends.items():
         if demand is not None:
-            found[f"service_demand_{end}"] = demand
+            values[f"service_demand_{end}"] = demand
         if busy is not None:
-            found[f"cpu_{end}_busy"] = busy
+            values[f"cpu_{end}_busy"] = busy
 
 
 def _rates(test: str | None, result: Result) -> Values:
     """Return what was done in a second."""
     if test in TRANSACTIONS:
         return {"transactions": result.get("transactions_per_s")}
-    found: Values = {"throughput": result.get("throughput_mbps")}
+    rates: Values = {"throughput": result.get("throughput_mbps")}
     if test == "UDP_STREAM":
-        found[CALLS] = result.get("receive_calls_per_s")
-    return found
+        rates[CALLS] = result.get("receive_calls_per_s")
+    return rates
 
 
 def values_of(trial: Trial, one_host: bool = False) -> dict[str, float]:
@@ -148,30 +148,30 @@ def values_of(trial: Trial, one_host: bool = False) -> dict[str, float]:
     """
     result: Result = trial.get("result") or {}
     workload: Workload = trial.get("workload") or NOTHING
-    found = _rates(workload.get("test"), result)
+    values = _rates(workload.get("test"), result)
     latency = result.get("latency_us")
     if latency:
         for name in LATENCIES:
-            found[f"latency_{name}"] = latency.get(name)
+            values[f"latency_{name}"] = latency.get(name)
     cpu = trial.get("cpu")
     if cpu:
-        _of_probes(cpu, found)
+        _of_probes(cpu, values)
     elif _is_one_stream(workload):
-        _of_netperf(result, one_host, found)
-    return {name: value for name, value in found.items() if value is not None}
+        _of_netperf(result, one_host, values)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def one_host(manifest: Mapping[str, Any] | None) -> bool:
     """Return whether the nodes of a manifest share one kernel, by their boot ids."""
-    seen = list(_boot_ids((manifest or {}).get("nodes") or {}))
-    return len(seen) > 1 and len(set(seen)) == 1
+    boot_ids = list(_boot_ids((manifest or {}).get("nodes") or {}))
+    return len(boot_ids) > 1 and len(set(boot_ids)) == 1
 
 
 def _boot_ids(nodes: Any) -> Iterator[Any]:
     for node in nodes.values() if isinstance(nodes, dict) else ():
-        found = _search(node.get("before", node) if isinstance(node, dict) else {}, "boot_id")
-        if found:
-            yield found
+        boot_id = _search(node.get("before", node) if isinstance(node, dict) else {}, "boot_id")
+        if boot_id:
+            yield boot_id
 
 
 def _search(data: Any, key: str) -> Any:
@@ -180,7 +180,7 @@ def _search(data: Any, key: str) -> Any:
     if key in data:
         return data[key]
     for value in data.values():
-        found = _search(value, key)
-        if found:
-            return found
+        value_below = _search(value, key)
+        if value_below:
+            return value_below
     return None

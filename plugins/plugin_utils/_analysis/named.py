@@ -49,45 +49,47 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
 
 def _is_answered(plan: Plan, tallies: Tallies, blames: Mapping[Place, list[Blame]]) -> bool:
     """Return whether the fault of each troubled path is named, and there is one."""
-    hopeless = [place for place in blames if _always_troubled(tallies, place)]
+    hopeless = [where for where in blames if _always_troubled(tallies, where)]
     if not (hopeless or any(blames.values())) or _unexplained(blames, tallies, hopeless):
         return False
-    return all(_is_placed(plan, at(tallies, place), blames[place]) for place in blames)
+    return all(_is_placed(plan, at(tallies, where), blames[where]) for where in blames)
 
 
 def _unexplained(
     blames: Mapping[Place, list[Blame]], tallies: Tallies, hopeless: list[Place]
 ) -> list[Place]:
     """Return the troubled paths whose fault is not named yet."""
-    unnamed = [place for place in blames if not blames[place] and place not in hopeless]
-    return [place for place in unnamed if _troubled(tallies, place)]
+    unnamed = [where for where in blames if not blames[where] and where not in hopeless]
+    return [where for where in unnamed if _troubled(tallies, where)]
 
 
-def _troubled(tallies: Tallies, place: Place) -> bool:
+def _troubled(tallies: Tallies, where: Place) -> bool:
     """Return whether a trial of a path was in trouble."""
-    return any(tally["troubled"] for tally in at(tallies, place).values())
+    return any(tally["troubled"] for tally in at(tallies, where).values())
 
 
-def _always_troubled(tallies: Tallies, place: Place) -> bool:
+def _always_troubled(tallies: Tallies, where: Place) -> bool:
     """Return whether each trial of a path was in trouble, with all off, too."""
-    return all(tally["troubled"] == tally["trials"] for tally in at(tallies, place).values())
+    return all(tally["troubled"] == tally["trials"] for tally in at(tallies, where).values())
 
 
 def _needed_nowhere(plan: Plan, tallies: Tallies) -> set[str]:
-    """Return the profiles that tell nothing more of any path: those of an end at which nothing breaks."""
+    """Return the profiles that add nothing on any path: the profiles of an end at which nothing
+    breaks.
+    """
     left_out = [
-        set[str]().union(*innocent(plan, at(tallies, place))) for place in places_of(tallies)
+        set[str]().union(*innocent(plan, at(tallies, where))) for where in places_of(tallies)
     ]
     return set.intersection(*left_out) if left_out else set()
 
 
-def _is_placed(plan: Plan, here: Mapping[str, Tally], blames: list[Blame]) -> bool:
+def _is_placed(plan: Plan, profiles: Mapping[str, Tally], blames: list[Blame]) -> bool:
     """Return whether at each end of a path one hop is named, or nothing breaks. A campaign that does not
     ask for the hop has no ends.
     """
     ends = chains(plan)
     if not blames or not ends:
         return True
-    hops = likeliest(plan, here, blames[0].kind)
+    hops = likeliest(plan, profiles, blames[0].kind)
     named = [near for near in hops if len(near) == 1]
-    return len(named) + len(innocent(plan, here)) == len(ends)
+    return len(named) + len(innocent(plan, profiles)) == len(ends)

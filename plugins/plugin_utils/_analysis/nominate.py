@@ -63,18 +63,18 @@ def _helping(part: MeasuredSets, cube: Cube) -> list[str]:
     """
     fails = {row.profile for row in failures.of_profiles(cube, None, effects.ALPHA) if row.forbids}
     matters = margin(part.plan)
-    found = {}
-    for place, name in enumerate(part.names):
+    means = {}
+    for index, name in enumerate(part.names):
         mean, low, _high = part.interval(name)
         above = low > 0  # not where there is no interval
         if (
             above
             and name not in fails
             and not forwarding.forbidden(part.plan, part.plan["profiles"][name]["levels"])
-            and not any(_costs(part, piece.gains[place], matters) for piece in part.pieces)
+            and not any(_costs(part, piece.gains[index], matters) for piece in part.pieces)
         ):
-            found[name] = mean
-    return sorted(found, key=lambda name: (-found[name], name))
+            means[name] = mean
+    return sorted(means, key=lambda name: (-means[name], name))
 
 
 def _costs(part: MeasuredSets, gains: np.ndarray, matters: float) -> bool:

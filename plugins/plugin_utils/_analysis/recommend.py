@@ -1,14 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The recommendation: one set of settings that was measured, by how much it is better, and what is
-not known. Pure.
+"""The recommendation: one measured set of settings, by how much it is better, and what is not
+known. Pure.
 
-A set is recommended where the report's test shows it better somewhere, it was not shown to cost
-more than matters in any table, and it does not fail more than the control. Of sets that cannot be
-separated, the one that changes least. The plan's blocks show it where they compare it; those of the
-confirmation then say by how much. Where the same blocks do both, an interval allows for that: what is
-shown often looks larger than it is.
+A set is recommended if the report's test shows it better somewhere, no table shows that it costs
+more than matters, and it does not fail more than the control. Among sets that cannot be separated,
+the one that changes least is recommended. The plan's blocks show it where they compare it. The
+confirmation's blocks then say by how much. Where the same blocks do both, the interval allows for
+it: a shown effect often looks larger than it is.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def nothing(why: str, forbidden: list[Forbidden] | None = None) -> Recommendatio
 
 
 def _effect(part: MeasuredSets, piece: Piece, name: str) -> SetEffect:
-    found = piece.metric.found["rows"]
+    estimates = piece.metric.estimates["rows"]
     index = part.place(name)
     table = piece.table
     return SetEffect(
@@ -68,16 +68,17 @@ def _effect(part: MeasuredSets, piece: Piece, name: str) -> SetEffect:
         metric=piece.metric.name,
         end=piece.metric.describe(table).end,
         goal=piece.goal,
-        n=int(found["n"][table, index]),
-        ratio=ratios(found["mean"][table, index]),
-        low=ratios(found["low"][table, index]),
-        high=ratios(found["high"][table, index]),
-        state=found["state"][table, index],
+        n=int(estimates["n"][table, index]),
+        ratio=ratios(estimates["mean"][table, index]),
+        low=ratios(estimates["low"][table, index]),
+        high=ratios(estimates["high"][table, index]),
+        state=estimates["state"][table, index],
     )
 
 
 def _allowing(low: float, gains: np.ndarray, part: MeasuredSets) -> float:
-    """Return the lower end of a gain that the same blocks showed, ``low`` being that of its interval.
+    """Return the lower end of a gain that the same blocks showed; ``low`` is the lower end of its
+    interval.
 
     Campaigns in which a gain looks large are those that show it, so its lower end is too high more
     often than it says. It does not fall below 0 for that: the test refused it.
@@ -91,11 +92,13 @@ def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: SetEf
     if effect.state != "better":
         return effect
     index = part.place(name)
-    found = piece.metric.found["rows"]
+    estimates = piece.metric.estimates["rows"]
     gains = piece.gains[index]
     if piece.sign > 0:
-        return replace(effect, low=ratios(_allowing(found["low"][piece.table, index], gains, part)))
-    high = -_allowing(-found["high"][piece.table, index], gains, part)
+        return replace(
+            effect, low=ratios(_allowing(estimates["low"][piece.table, index], gains, part))
+        )
+    high = -_allowing(-estimates["high"][piece.table, index], gains, part)
     return replace(effect, high=ratios(high))
 
 
@@ -103,26 +106,26 @@ def _effects(parts: list[MeasuredSets], pieces: list[Piece], name: str) -> list[
     """Return the effects of a set in the last part; what shows them may be the plan."""
     plan = parts[0]
     last = parts[-1]
-    found = [_effect(last, piece, name) for piece in pieces]
+    effects = [_effect(last, piece, name) for piece in pieces]
     if parts[_shown_by(parts, name)] is last:
-        found = [
-            _allow_for_choice(last, piece, name, effect) for piece, effect in zip(pieces, found)
+        effects = [
+            _allow_for_choice(last, piece, name, effect) for piece, effect in zip(pieces, effects)
         ]
     profiles = _made_of(plan, name, last.changes(name))
     if plan is last or not profiles:
-        return found
+        return effects
     planned = {(piece.metric.name, piece.table): piece for piece in plan.pieces}
     of_plan = [planned.get((piece.metric.name, piece.table)) for piece in pieces]
     is_shown = _shown_by(parts, name) == 0
     return [
         _planned(effect, piece, profiles, is_shown) if piece else effect
-        for effect, piece in zip(found, of_plan)
+        for effect, piece in zip(effects, of_plan)
     ]
 
 
 def _planned(effect: SetEffect, piece: Piece, profiles: list[int], is_shown: bool) -> SetEffect:
     """Return an effect with its ratio in the plan's blocks, and their state where they show it."""
-    means = piece.metric.found["rows"]["mean"][piece.table, profiles]
+    means = piece.metric.estimates["rows"]["mean"][piece.table, profiles]
     state = piece.states()[profiles[0]] if is_shown else effect.state
     return replace(effect, planned=ratios(means.sum()), state=state)
 
@@ -133,25 +136,25 @@ def _made_of(part: MeasuredSets, name: str, changes: dict[str, str]) -> list[int
     """
     if name in part.names:
         return [part.place(name)]
-    found = []
-    for place, own in enumerate(part.names):
-        single = part.changes(own)
+    indexes = []
+    for index, profile in enumerate(part.names):
+        single = part.changes(profile)
         if len(single) == 1 and single.items() <= changes.items():
-            found.append(place)
-    return found
+            indexes.append(index)
+    return indexes
 
 
 def _against(part: MeasuredSets, name: str) -> list[Against]:
     """Return a set against each other one that a confirmation visited with it: all at 95 %, for
     information.
     """
-    found: list[Against] = []
+    comparisons: list[Against] = []
     for other in part.names:
         if other == name:
             continue
         gains = part.score(name) - part.score(other)
         mean, low, high = interval(gains, part.weights)
-        found.append(
+        comparisons.append(
             Against(
                 profile=other,
                 n=int((~np.isnan(gains)).sum()),
@@ -160,17 +163,17 @@ def _against(part: MeasuredSets, name: str) -> list[Against]:
                 high=ratios(high),
             )
         )
-    return found
+    return comparisons
 
 
 def _costs(parts: list[MeasuredSets], name: str) -> list[tuple[MeasuredSets, Piece]]:
     """Return the pieces in which a set is shown to be worse than the control."""
-    found = []
+    costly = []
     for part in parts:
         if name in part.names:
-            place = part.place(name)
-            found += [(part, piece) for piece in part.pieces if piece.states()[place] == "worse"]
-    return found
+            index = part.place(name)
+            costly += [(part, piece) for piece in part.pieces if piece.states()[index] == "worse"]
+    return costly
 
 
 def _may_cost(part: MeasuredSets, name: str, matters: float) -> list[Piece]:
@@ -205,18 +208,20 @@ def _shown(parts: list[MeasuredSets], name: str, score_shown: list[dict[str, boo
     """Return whether a set is shown to be better than the control, in a table or by its score over
     all of them; and it is not below the control in the last part.
     """
-    own = _shown_by(parts, name)
-    part = parts[own]
+    shown_by = _shown_by(parts, name)
+    part = parts[shown_by]
     helps = any(piece.states()[part.place(name)] == "better" for piece in part.pieces)
-    shown = helps or score_shown[own].get(name, False)
+    shown = helps or score_shown[shown_by].get(name, False)
     return bool(shown and part.mean(name) > 0 and parts[-1].mean(name) > 0)
 
 
 def _not_for_a_forwarder(part: MeasuredSets) -> dict[str, str]:
     """Return ``{set: why}`` of those that must not be on at a host that forwards."""
     profiles = part.plan["profiles"]
-    found = {name: forwarding.forbidden(part.plan, profiles[name]["levels"]) for name in part.names}
-    return {name: reason for name, reason in found.items() if reason}
+    reasons = {
+        name: forwarding.forbidden(part.plan, profiles[name]["levels"]) for name in part.names
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _forbidden(
@@ -225,22 +230,26 @@ def _forbidden(
     idle: Collection[str],
 ) -> dict[str, str]:
     """Return ``{set: why it cannot be recommended}``."""
-    found = dict(fails)
+    reasons = dict(fails)
     for part in parts:
         for name in part.names:
-            if name not in found and part.changes(name) and not set(part.changes(name)) - set(idle):
-                found[name] = "none of its settings could act"
+            if (
+                name not in reasons
+                and part.changes(name)
+                and not set(part.changes(name)) - set(idle)
+            ):
+                reasons[name] = "none of its settings could act"
             costs = _costs(parts, name)
-            if name not in found and costs:
-                own, piece = costs[0]
-                effect = _effect(own, piece, name)
+            if name not in reasons and costs:
+                costly_part, piece = costs[0]
+                effect = _effect(costly_part, piece, name)
                 label = piece.metric.describe(piece.table).label
-                found[name] = (
+                reasons[name] = (
                     f"shown worse than {part.plan['control']}: {label} {effect.ratio:.3g} times in "
                     f"{effect.table}"
                 )
-        found = {**_not_for_a_forwarder(part), **found}
-    return found
+        reasons = {**_not_for_a_forwarder(part), **reasons}
+    return reasons
 
 
 def _pick(part: MeasuredSets, able: list[str], parts: list[MeasuredSets]) -> str:
@@ -294,10 +303,11 @@ def recommendation(
     fails: dict[str, str],
     idle: Collection[str],
 ) -> Recommendation:
-    """Return what to set. ``parts`` are the plan's and, where there was one, the confirmation.
+    """Return the recommendation. ``parts`` are the plan's part and the confirmation, if there is
+    one.
 
-    ``score_shown`` says for each part of which sets the report's test shows the score, ``fails``
-    why a set is not recommended for its failures, ``idle`` which factors could act nowhere.
+    ``score_shown`` has, for each part, the sets whose score the report's test shows. ``fails`` says
+    why the failures of a set exclude it. ``idle`` are the factors that could act nowhere.
     """
     last = parts[-1]
     plan = parts[0].plan
@@ -347,9 +357,9 @@ def _confirmed_by(parts: list[MeasuredSets]) -> str | None:
 
 def _goals(part: MeasuredSets, name: str) -> list[str]:
     """Return the goals for which a set is shown to be better, each once."""
-    place = part.place(name)
-    found = [piece.goal for piece in part.pieces if piece.states()[place] == "better"]
-    return list(dict.fromkeys(found))
+    index = part.place(name)
+    goals = [piece.goal for piece in part.pieces if piece.states()[index] == "better"]
+    return list(dict.fromkeys(goals))
 
 
 def _score(parts: list[MeasuredSets], name: str) -> Score:

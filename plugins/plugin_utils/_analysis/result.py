@@ -124,7 +124,7 @@ class Described:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Described):
-    """One metric of a table, of which medians alone are known."""
+    """One metric of a table that has medians alone."""
 
     compared: bool  # false for rare kinds of CPU time: medians alone
     control: ProfileSpread  # both its visits
@@ -280,7 +280,7 @@ class SetEffect(Estimate):
     goal: Goal
     n: Count
     state: Outcome | None
-    planned: Ratio | None = None  # the ratio in the plan's blocks, or that of all its changes
+    planned: Ratio | None = None  # the ratio in the plan's blocks, or the ratio of all its changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,9 +292,7 @@ class Score(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class Against(Score):
-    """The score of the recommended set against that of another one, inside the blocks that confirm
-    it.
-    """
+    """The score of the recommended set divided by another set's, inside the blocks that confirm it."""
 
     profile: str
 
@@ -325,7 +323,7 @@ class Recommendation:
     costs_unknown_in: list[SetEffect]  # where it may cost more than `matters`
     best: bool  # no other set scores more by more than `matters`
     not_told_apart: list[str]  # the sets that may
-    against: list[Against]  # its score over that of each other confirmed set
+    against: list[Against]  # its score divided by each other confirmed set's
     forbidden: list[Forbidden]  # sets that cannot be recommended
     why: str  # why nothing is recommended
 
@@ -397,9 +395,7 @@ class AnalysedFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class Meanwhile:
-    """What the machine did meanwhile, and the share of the variance inside blocks that goes with
-    it.
-    """
+    """What the machine did meanwhile, and the associated share of the variance inside blocks."""
 
     what: Annotated[str, {"enum": ["steal", "user"]}]
     share: Share
@@ -483,7 +479,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class AsFound(Trials):
-    """The checks in the state in which the hosts are, beside those with all off."""
+    """The checks in the state as found, and the checks with all off."""
 
     all_off: Trials
     off: list[str]  # factors that are off as found
@@ -608,7 +604,7 @@ class Analysis:
         standings: list[SearchStanding | None] = []
         nominees = list(self.nominated or ())
         if self.search:
-            standings = [one.standing for one in self.search.rounds]
+            standings = [search_round.standing for search_round in self.search.rounds]
             standings.append(self.search.standing)
             nominees += self.search.nominees
         factors = {factor.name: factor.levels for factor in self.factors}

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a campaign's scatter comes from: blocks, visits and cells, and what of it goes with what the
-machine did meanwhile. Pure.
+"""Where a campaign's scatter comes from: blocks, visits, cells, and other work of the machine.
+Pure.
 
 Only what scatters inside blocks makes an answer unsure: a block's own level cancels out.
 """
@@ -33,44 +33,48 @@ def scattered(cube: Cube) -> Scattered | None:
     if not measured:
         return None
     data = np.concatenate([logs(cube.values[name]) for name in measured])
-    known = ~np.isnan(data).all(axis=(1, 2))
-    found = components(data[known], 1.0) if known.any() else None
-    if found is None:
+    measured_rows = ~np.isnan(data).all(axis=(1, 2))
+    scatter = components(data[measured_rows], 1.0) if measured_rows.any() else None
+    if scatter is None:
         return None
     meanwhile = list[Meanwhile]()
     for what in CAUSES:
         values = _taken(cube, what)
-        share = goes_with(data[known], np.concatenate([values] * len(measured))[known])
+        share = goes_with(
+            data[measured_rows], np.concatenate([values] * len(measured))[measured_rows]
+        )
         if share >= LEAST:
             meanwhile.append(Meanwhile(what=what, share=round(share, 3)))
-    meanwhile.sort(key=lambda one: -one.share)
+    meanwhile.sort(key=lambda cause: -cause.share)
     return Scattered(
-        cell=shortened(found.trial),
-        visit=None if found.visit is None else shortened(found.visit),
-        block=shortened(found.block),
+        cell=shortened(scatter.trial),
+        visit=None if scatter.visit is None else shortened(scatter.visit),
+        block=shortened(scatter.block),
         meanwhile=meanwhile,
-        text=" ".join([_text(found, meanwhile), *_unequal(cube)]),
+        text=" ".join([_text(scatter, meanwhile), *_unequal(cube)]),
     )
 
 
 def _taken(cube: Cube, what: str) -> np.ndarray:
     """Return what took CPU time, of the end that lost most."""
-    found = np.full(cube.attempts.shape, np.nan)
+    lost = np.full(cube.attempts.shape, np.nan)
     for end in ENDS:
         if f"cpu_{end}_{what}" in cube.values:
-            found = np.fmax(found, cube.values[f"cpu_{end}_{what}"])
-    return found
+            lost = np.fmax(lost, cube.values[f"cpu_{end}_{what}"])
+    return lost
 
 
-def _text(found: Scatter, meanwhile: list[Meanwhile]) -> str:
-    """Return in words what scatters, and what it goes with."""
-    cells = f"single cells by {_percent(found.trial)}"
-    inside = cells if found.visit is None else f"whole visits by {_percent(found.visit)}, {cells}"
-    words = (
-        f"Values scatter inside a block: {inside}. Blocks differ by {_percent(found.block)}, which "
+def _text(scatter: Scatter, meanwhile: list[Meanwhile]) -> str:
+    """Return in words what scatters, and the associated causes."""
+    cells = f"single cells by {_percent(scatter.trial)}"
+    inside = (
+        cells if scatter.visit is None else f"whole visits by {_percent(scatter.visit)}, {cells}"
+    )
+    sentence = (
+        f"Values scatter inside a block: {inside}. Blocks differ by {_percent(scatter.block)}, which "
         "cancels out."
     )
-    return " ".join([words, *map(went_with, meanwhile)])
+    return " ".join([sentence, *map(associated_cause, meanwhile)])
 
 
 def _unequal(cube: Cube) -> list[str]:
@@ -81,13 +85,13 @@ def _unequal(cube: Cube) -> list[str]:
     return [f"Blocks whose cells measured longer count {more:.2g} times as much as the others."]
 
 
-def went_with(cause: Meanwhile) -> str:
+def associated_cause(cause: Meanwhile) -> str:
     """Return in words what the blocks were needed for."""
     share = cause.share
     amount = "Half" if HALF[0] <= share <= HALF[1] else f"{100 * share:.0f} %"
     return (
-        f"{amount} of the variance inside blocks went with {CAUSES[cause.what]}: so many of the "
-        "blocks were needed for that."
+        f"{amount} of the variance inside blocks is associated with {CAUSES[cause.what]}, and so is "
+        "this share of the needed blocks."
     )
 
 

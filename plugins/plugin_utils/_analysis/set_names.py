@@ -20,7 +20,7 @@ def set_name(name: str, levels: Mapping[str, str], factors: Factors) -> str:
 
     A name that a user gave stays.
     """
-    on = {factor: known[-1] for factor, known in factors.items()}
+    on = {factor: levels_of_factor[-1] for factor, levels_of_factor in factors.items()}
     lacks = [
         factor if level == "off" else f"{factor}={level}"
         for factor, level in levels.items()
@@ -38,8 +38,8 @@ def names_of_sets(
     nominees: Iterable[Nominee],
 ) -> dict[str, str]:
     """Return how the report calls all profiles, and the sets that were predicted or nominated."""
-    off = {factor: known[0] for factor, known in factors.items()}
-    predicted = [one["best"] for one in standings if one and one["best"]]
+    off = {factor: levels_of_factor[0] for factor, levels_of_factor in factors.items()}
+    predicted = [standing["best"] for standing in standings if standing and standing["best"]]
     sets: dict[str, Mapping[str, str]] = {name: levels_of(name, off) for name in predicted}
     sets.update((nominee["name"], nominee["levels"]) for nominee in nominees)
     sets.update(profiles)

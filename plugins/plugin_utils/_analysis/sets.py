@@ -23,7 +23,7 @@ from .attribution import goal_of
 from .cube import Cube
 from .metric_analysis import MetricAnalysis
 
-WRONG = 0.02  # how often a set may be called best, or free of costs, and not be it
+WRONG = 0.02  # chance that a set is called best, or free of costs, wrongly
 SATURATED_SHARE = 0.5  # of a table's trials with a CPU that was busy all the time
 
 
@@ -53,7 +53,7 @@ class Piece:
 
     def states(self) -> list[str]:
         """Return the states of the profiles, as the report has them."""
-        return list(self.metric.found["rows"]["state"][self.table])
+        return list(self.metric.estimates["rows"]["state"][self.table])
 
 
 def saturated(cube: Cube, table: int) -> bool:
@@ -64,34 +64,33 @@ def saturated(cube: Cube, table: int) -> bool:
 
 def pieces_of(cube: Cube, metrics: list[MetricAnalysis]) -> list[Piece]:
     """Return the pieces of evidence of a campaign, or of its confirmation."""
-    found = []
+    pieces = []
     for metric in metrics:
         if not metric.claims or "rows" not in metric.families:
             continue
-        for table, place in enumerate(cube.tables):
-            goal = goal_of(metric.name, place.test)
-            if goal and metric.measured(table):
+        for index, about in enumerate(cube.tables):
+            goal = goal_of(metric.name, about.test)
+            if goal and metric.measured(index):
                 sign = 1 if metric.better == "higher" else -1
                 piece = Piece(
                     metric,
-                    table,
+                    index,
                     goal,
-                    sign * metric.differences["rows"][table],
-                    sign * metric.again[table],
+                    sign * metric.differences["rows"][index],
+                    sign * metric.again[index],
                 )
-                if piece.kind != "cpu" or not saturated(cube, table):
-                    found.append(piece)
-    return found
+                if piece.kind != "cpu" or not saturated(cube, index):
+                    pieces.append(piece)
+    return pieces
 
 
 def mean_present(arrays: list[np.ndarray]) -> np.ndarray:
-    """Return the mean of arrays (profiles, blocks) in each block, of those that have it; where none
-    has it, NaN.
+    """Return the mean of arrays (profiles, blocks) in each block, over the arrays that have the
+    block; NaN if none has it.
 
-    Each profile's mean in an array stays in all blocks, so that a block does not differ for what it
-    lacks. What is left is averaged over the arrays that have the block, and made larger where a
-    mean took more of it away: the scatter over blocks is then that of the mean, however many trials
-    were lost.
+    Each profile's mean in an array stays in all blocks, so a block does not differ because it lacks
+    an array. The deviations are averaged over the arrays that have the block. They are enlarged
+    where the mean removed more of them, so lost trials do not change the scatter over blocks.
     """
     stacked = np.array(arrays)
     present = ~np.isnan(stacked)
@@ -102,9 +101,11 @@ def mean_present(arrays: list[np.ndarray]) -> np.ndarray:
     more = np.sqrt(
         np.maximum(n, 1) / np.maximum(n - 1, 1) * np.maximum(blocks - 1, 1) / np.maximum(blocks, 1)
     )
-    left = np.where(present, more * (stacked - means), 0.0).sum(axis=0) / np.maximum(arrays_in, 1)
+    deviations = np.where(present, more * (stacked - means), 0.0).sum(axis=0) / np.maximum(
+        arrays_in, 1
+    )
     level = np.where(n > 0, means, 0.0).sum(axis=0) / np.maximum((n > 0).sum(axis=0), 1)
-    return np.where(arrays_in > 0, level + left, np.nan)
+    return np.where(arrays_in > 0, level + deviations, np.nan)
 
 
 def scores(pieces: list[Piece], what: str = "gains") -> Any:
@@ -187,7 +188,7 @@ class MeasuredSets:
         return self.names.index(name)
 
     def score(self, name: str) -> np.ndarray:
-        """Return a set's score in each block; that of the control is 0."""
+        """Return a set's score in each block; the control's score is 0."""
         return (
             np.zeros(self.scores.shape[1])
             if name == self.plan["control"]
@@ -206,11 +207,11 @@ class MeasuredSets:
 def part_of(cube: Cube, metrics: list[MetricAnalysis]) -> MeasuredSets | None:
     """Return the sets of a part; None where nothing was measured that could be compared."""
     pieces = pieces_of(cube, metrics)
-    found = scores(pieces)
-    if found is None:
+    all_scores = scores(pieces)
+    if all_scores is None:
         return None
     again = scores(pieces, "again")
-    return MeasuredSets(cube.plan, cube.profiles[1:], pieces, found, again, cube.weights)
+    return MeasuredSets(cube.plan, cube.profiles[1:], pieces, all_scores, again, cube.weights)
 
 
 def _last_score(parts: list[MeasuredSets], name: str) -> tuple[float, float, float]:
@@ -221,27 +222,27 @@ def _last_score(parts: list[MeasuredSets], name: str) -> tuple[float, float, flo
 
 
 def advantage(
-    parts: list[MeasuredSets], one: str, other: str, alpha: float
+    parts: list[MeasuredSets], first: str, second: str, alpha: float
 ) -> tuple[float, float, float]:
     """Return (mean, low, high) of how much more one set scores than another, two-sided at
     ``alpha``.
 
-    Inside blocks where one part measured both, the last such part; else each against the control of
-    its own part.
+    The comparison is inside blocks if one part measured both; the last such part counts. Else each
+    is compared with its part's control.
     """
     for part in reversed(parts):
-        if part.measured(one) and part.measured(other):
-            return interval_at(part.score(one) - part.score(other), alpha, part.weights)
-    n, mean, error = _last_score(parts, one)
-    other_n, other_mean, other_error = _last_score(parts, other)
-    if min(n, other_n) < 3:
-        return mean - other_mean, np.nan, np.nan
-    half = effects.t_quantile(1 - alpha / 2, min(n, other_n) - 1) * np.hypot(error, other_error)
-    return mean - other_mean, mean - other_mean - half, mean - other_mean + half
+        if part.measured(first) and part.measured(second):
+            return interval_at(part.score(first) - part.score(second), alpha, part.weights)
+    n, mean, error = _last_score(parts, first)
+    second_n, second_mean, second_error = _last_score(parts, second)
+    if min(n, second_n) < 3:
+        return mean - second_mean, np.nan, np.nan
+    half = effects.t_quantile(1 - alpha / 2, min(n, second_n) - 1) * np.hypot(error, second_error)
+    return mean - second_mean, mean - second_mean - half, mean - second_mean + half
 
 
-def separated(parts: list[MeasuredSets], one: str, other: str) -> bool:
+def separated(parts: list[MeasuredSets], first: str, second: str) -> bool:
     """Return whether the interval of their difference has one set above another; not where there is
     no interval.
     """
-    return advantage(parts, one, other, 1 - effects.CONFIDENCE)[1] > 0
+    return advantage(parts, first, second, 1 - effects.CONFIDENCE)[1] > 0

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the rest of a time budget is spent, from what was measured: scatter inside blocks, and the
-clock. Pure.
+"""How the rest of a time budget is spent, from the measured scatter inside blocks and the clock.
+Pure.
 
-No effect is looked at: profiles and blocks are taken out of the values first.
+No effect is examined: profiles and blocks are taken out of the values first.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from .._trials.nouns import Trial
 from .cube import scatter_of
 
 
-def decide(plan: Plan, trials: Iterable[Trial], made: list[Spending]) -> Spending:
-    """Return what comes after the blocks that a plan has so far, all of which are made."""
-    block = plan["blocks"] if made else min(first_blocks(plan["time"]), plan["blocks"])
-    asked: Plan = {**plan, "blocks": block}
+def decide(plan: Plan, trials: Iterable[Trial], decided: list[Spending]) -> Spending:
+    """Return what follows the measured blocks of a plan."""
+    block = plan["blocks"] if decided else min(first_blocks(plan["time"]), plan["blocks"])
+    measured_plan: Plan = {**plan, "blocks": block}
     starts: progress.Starts = {}
-    scatter = scatter_of(asked, _seen(starts, trials))
+    scatter = scatter_of(measured_plan, _seen(starts, trials))
     seconds = chosen_length(plan) or _planned_length(plan)
-    costs = _costs(asked, starts, seconds)
-    left = plan["time"]["budget"] - costs.spent - costs.reserved
-    chosen = None if made else _chosen(asked, scatter, costs, left)
-    one = costs.block(chosen or seconds)
-    usable = left if made or left < 2 * one else (1 - KEPT) * left
+    costs = _costs(measured_plan, starts, seconds)
+    remaining = plan["time"]["budget"] - costs.spent - costs.reserved
+    chosen = None if decided else _chosen(measured_plan, scatter, costs, remaining)
+    block_cost = costs.block(chosen or seconds)
+    usable = remaining if decided or remaining < 2 * block_cost else (1 - KEPT) * remaining
     return {
         "block": block,
-        "blocks": block + max(0, int(usable / one)),
+        "blocks": block + max(0, int(usable / block_cost)),
         "seconds": chosen,
         "spent": round(costs.spent, 1),
         "beside": round(costs.beside, 2),
@@ -58,7 +58,7 @@ def decide(plan: Plan, trials: Iterable[Trial], made: list[Spending]) -> Spendin
     }
 
 
-def _chosen(plan: Plan, scatter: Scatter | None, costs: Costs, left: float) -> float | None:
+def _chosen(plan: Plan, scatter: Scatter | None, costs: Costs, remaining: float) -> float | None:
     """Return how long the cells of later blocks measure; None where that is not chosen, or nothing
     is known of the scatter of visits.
     """
@@ -66,14 +66,14 @@ def _chosen(plan: Plan, scatter: Scatter | None, costs: Costs, left: float) -> f
     if not lengths or scatter is None or scatter.visit is None:
         return None
     choice = Choice(lengths, effects_of(plan), plan["blocks"], _planned_length(plan))
-    return best_length(scatter, choice, costs, left)[0]
+    return best_length(scatter, choice, costs, remaining)[0]
 
 
 def before_the_first(
     campaign: Campaign, plan: Plan, earlier: Plan, trials: Iterable[Trial]
 ) -> Campaign:
-    """Return a campaign whose cells are as long as the scatter of an earlier campaign asks for; as
-    it is where that says too little.
+    """Return a campaign with the length of cells that the scatter of an earlier campaign suggests;
+    unchanged if that campaign says too little.
 
     ``plan`` is what the campaign would be now.
     """
@@ -82,9 +82,9 @@ def before_the_first(
     if scatter is None or scatter.visit is None:
         return campaign
     costs = _costs(plan, {}, 0)._replace(beside=_beside(earlier, starts))
-    left = plan["time"]["budget"] - costs.reserved
+    remaining = plan["time"]["budget"] - costs.reserved
     choice = Choice(campaign["lengths"], effects_of(plan), 0, 1.0)
-    seconds, _blocks = best_length(scatter, choice, costs, left)
+    seconds, _blocks = best_length(scatter, choice, costs, remaining)
     return chosen_before(campaign, seconds, scatter)
 
 
@@ -102,8 +102,12 @@ def _planned_length(plan: Plan) -> float:
 
 
 def _beside(plan: Plan, starts: progress.Starts) -> float:
-    """Return what a visit of a campaign took beside its cells."""
-    visits = [one for one in plan["visits"] if (one["mtu"], one["block"], one["visit"]) in starts]
+    """Return the seconds that a visit took in addition to its cells."""
+    visits = [
+        planned
+        for planned in plan["visits"]
+        if (planned["mtu"], planned["block"], planned["visit"]) in starts
+    ]
     if not visits:
         return VISIT_SECONDS
     measured = 0.0
@@ -120,9 +124,9 @@ def _costs(plan: Plan, starts: progress.Starts, seconds: float) -> Costs:
     spent = progress.spent(plan, plan["visits"], starts)
     shortest = plan["time"]["workloads"]
     cells = plan["visits"][0]["cells"]
-    own = [shortest[cell["workload"]] for cell in cells if cell["workload"] in shortest]
+    shortest_cells = [shortest[cell["workload"]] for cell in cells if cell["workload"] in shortest]
     reserved = confirmation_cost(plan, len(plan["profiles"]))[2]
     speed = progress.pace(plan, plan["visits"], starts)
-    costs = Costs(spent, speed * reserved, 0.0, visits, own, progress.at_once(plan))
+    costs = Costs(spent, speed * reserved, 0.0, visits, shortest_cells, progress.at_once(plan))
     beside = spent / (visits * plan["blocks"]) - costs.cells(seconds)
     return costs._replace(beside=max(0.0, beside))

@@ -7,7 +7,7 @@
 ``no_op``: set, but the packets are the same. ``changed_others``: it acted and took other features
 with it. ``applied``: it acted.
 
-``verify_rows`` says the same of a device as it is, without a campaign.
+``verify_rows`` says the same of an unchanged device, without a campaign.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PROOFS = (
     ("rx-lro", "in", "super_share"),
     ("large-receive-offload", "in", "super_share"),
     ("rx-checksum*", "in", "csum_valid_share"),
-    # Of a stream of datagrams, which is sampled beside that of TCP; on a host that forwards
+    # Of a stream of datagrams, sampled in addition to the TCP stream; on a host that forwards
     ("rx-udp-gro-forwarding", "udp_in", "super_share"),
     ("rx-gro-list", "udp_in", "super_share"),
 )
@@ -79,14 +79,14 @@ def share_of(sample: Document | None, bits: Collection[str]) -> float | None:
     proof = proof_of(bits)
     if not proof or not sample:
         return None
-    seen = sample.get(proof[0], {})
+    counted = sample.get(proof[0], {})
     ways = ("udp_out", "udp_in") if proof[0].startswith("udp_") else ("out", "in")
     both_ways = sum(sample.get(way, {}).get("bytes", 0) for way in ways)
-    if seen.get("bytes", 0) < MAIN_SHARE * both_ways:
+    if counted.get("bytes", 0) < MAIN_SHARE * both_ways:
         return None  # the way of the acknowledgements, not of the data
-    if proof[1] == "tunnel_super_share" and seen.get("bytes") and not _own_tunnel(sample, bits):
-        return 0.0  # there was traffic, and none of it was encapsulated as the feature wants it
-    return seen.get(proof[1])
+    if proof[1] == "tunnel_super_share" and counted.get("bytes") and not _own_tunnel(sample, bits):
+        return 0.0  # no packet was encapsulated as the feature needs it
+    return counted.get(proof[1])
 
 
 def _own_tunnel(sample: Document, bits: Collection[str]) -> bool:
@@ -109,8 +109,8 @@ def _judge(
     if tunnel_csum is not None:
         for bit in bits:
             if TUNNEL_FEATURES.get(bit, tunnel_csum) != tunnel_csum:
-                wanted = "off" if tunnel_csum else "on"
-                return "masked", f"{bit} acts only with the tunnel's outer checksum {wanted}"
+                opposite = "off" if tunnel_csum else "on"
+                return "masked", f"{bit} acts only with the tunnel's outer checksum {opposite}"
     missed = _missed(bits, on)
     if missed and missed == set(bits):
         names = ", ".join(sorted(missed))
@@ -151,11 +151,11 @@ def _mean(rows: Sequence[Observation]) -> float | None:
 
 def _ends(level: Sequence[Observation]) -> dict[str, set[str]]:
     """Return ``{bit: the values it changed to}`` of one level's side effects."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for row in level:
         for bit, change in dict(row.get("side_effects") or {}).items():
-            found.setdefault(bit, set()).add(str(dict(change).get("after")))
-    return found
+            values.setdefault(bit, set()).add(str(dict(change).get("after")))
+    return values
 
 
 def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
@@ -168,10 +168,10 @@ def _others(on: Sequence[Observation], off: Sequence[Observation]) -> list[str]:
     ended_on = _ends(on)
     ended_off = _ends(off)
     both = set(ended_on) & set(ended_off)
-    found = {bit for bit in both if not ended_on[bit] & ended_off[bit]}
-    found |= _always_changed(on) - set(ended_off)
-    found |= _always_changed(off) - set(ended_on)
-    return sorted(found)
+    changed = {bit for bit in both if not ended_on[bit] & ended_off[bit]}
+    changed |= _always_changed(on) - set(ended_off)
+    changed |= _always_changed(off) - set(ended_on)
+    return sorted(changed)
 
 
 def _always_changed(level: Sequence[Observation]) -> set[str]:
@@ -195,17 +195,17 @@ def verdict(
     share_off = _mean(off)
     others = _others(on, off)
     proof = None
-    found, reason = _judge(bits, on, off, tunnel_csum)
+    kind, reason = _judge(bits, on, off, tunnel_csum)
     if share_on is not None and share_off is not None:
         proof = proof_of(bits)
-        if found is None and share_on - share_off < DIFFERENCE:
-            found = "no_op"
+        if kind is None and share_on - share_off < DIFFERENCE:
+            kind = "no_op"
             reason = f"the packets are the same: {share_on:.0%} of bytes on, {share_off:.0%} off"
-    if found is None and others:
-        found = "changed_others"
+    if kind is None and others:
+        kind = "changed_others"
         reason = f"it also changed {', '.join(others)}"
     return Verdict(
-        verdict=found or "applied",
+        verdict=kind or "applied",
         reason=reason,
         proof=" ".join(proof) if proof else "read_back",
         share_on=share_on,
@@ -216,13 +216,13 @@ def verdict(
 
 def _samples(packets: Document, device: str) -> list[Document]:
     """Return the samples of the node's own device: the node was the client of the warm-up traffic."""
-    found = []
+    samples = []
     for path in packets.values():
         for test in path.values():
             end = test.get("client")
             if isinstance(end, dict) and isinstance(end.get(device), dict):
-                found.append(end[device])
-    return found
+                samples.append(end[device])
+    return samples
 
 
 def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
@@ -250,13 +250,13 @@ def _line(row: Document) -> str:
 def _row(device: str, feature: str, state: Document, samples: list[Document]) -> dict[str, Any]:
     """Return the row of one feature."""
     shares = [share_of(sample, [feature]) for sample in samples]
-    known = [share for share in shares if share is not None]
+    measured = [share for share in shares if share is not None]
     row = {
         "device": device,
         "feature": feature,
         "state": "on" if state["active"] else "off",
         "fixed": state["fixed"],
-        "proof": _proof(feature, state["active"], known),
+        "proof": _proof(feature, state["active"], measured),
     }
     return dict(row, line=_line(row))
 
@@ -281,11 +281,11 @@ def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
     returns them, ``packets`` as module evidence does on the same node.
     """
     rows: list[dict[str, Any]] = []
-    for device, found in sorted(devices.items()):
+    for device, reading in sorted(devices.items()):
         samples = _samples(packets, device)
         fixed_off = []
-        groups = found.get("groups") or {}
-        for feature, state in found.get("features", {}).items():
+        groups = reading.get("groups") or {}
+        for feature, state in reading.get("features", {}).items():
             if feature in groups or not feature.startswith(OFFLOADS):
                 continue
             if state["fixed"] and not state["active"]:

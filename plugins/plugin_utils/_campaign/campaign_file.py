@@ -18,8 +18,8 @@ from typing import Any
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
+from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Pair
-from .._paths.sources import LAB, Paths
 from .._statistics.rules import MATTERS
 from .._untrusted.texts import clean
 from . import lengths

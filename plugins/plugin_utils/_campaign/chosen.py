@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engines import ENGINES
-from .._paths.sources import Paths, with_own
+from .._paths.lab_paths import Paths, with_own
 from .campaign_file import (
     OVERRIDES,
     load_campaign,

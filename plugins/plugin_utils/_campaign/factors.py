@@ -16,8 +16,8 @@ from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._kinds.kinds import KINDS
+from .._paths.lab_paths import LAB, Paths
 from .._paths.path import FORWARDER, UNDERLAY
-from .._paths.sources import LAB, Paths
 from .nouns import Factor, Levels, Settings
 
 ENDS = {

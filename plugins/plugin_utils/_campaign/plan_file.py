@@ -16,8 +16,8 @@ from typing import Any
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
+from .._paths.lab_paths import Paths, with_own
 from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
-from .._paths.sources import Paths, with_own
 from . import confirmation, looks, spending
 from .design import (
     SCHEMA,

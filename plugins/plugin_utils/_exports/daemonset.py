@@ -19,6 +19,7 @@ import yaml
 from ...module_utils._base.quoting import shell_line
 from .._store.manifest import Manifest
 from .._untrusted.variables import comment
+from .recommended import Recommended
 
 FILE = "daemonset.yml"
 CLASSES = ("tunnel", "underlay")  # devices that are the same on each node
@@ -39,20 +40,21 @@ HEAD = """\
 
 
 def daemonset(
-    advice: Mapping[str, Any],
+    advice: Recommended,
     manifest: Manifest | None,
     nodes: Mapping[str, Collection[str]],
 ) -> str | None:
-    """Return the manifest; None where no feature of a device of the nodes themselves is to be off.
+    """Return the manifest; None if no feature of the nodes' devices is to be off.
 
-    ``advice`` is what recommended.yml has, ``nodes`` are those of each end.
+    ``advice`` is the content of recommended.yml, ``nodes`` are the nodes of each end.
     """
     if "cures" not in advice or manifest is None:
         return None
     lines: list[str] = []
     for end, names in nodes.items():
         for node in sorted(names):
-            lines += _of_node(advice.get(end) or {}, _classes(manifest, node))
+            settings: Any = advice.get(end)
+            lines += _of_node(settings or {}, _classes(manifest, node))
     if not lines:
         return None
     sure = "yes" if advice.get("confirmed") else "no"
@@ -67,15 +69,15 @@ def _classes(manifest: Manifest, node: str) -> Mapping[str, Collection[str]]:
 
 def _of_node(settings: Mapping[str, Any], classes: Mapping[str, Collection[str]]) -> list[str]:
     """Return the commands for the devices of a node."""
-    found: list[str] = []
+    commands: list[str] = []
     for name in CLASSES:
         features = (settings.get(name) or {}).get("features") or {}
         off = [
             feature for feature, on in features.items() if on is False and FEATURE.match(feature)
         ]
         for device in filter(DEVICE.match, classes.get(name, ())):
-            found += [shell_line(["ethtool", "-K", device, feature, "off"]) for feature in off]
-    return found
+            commands += [shell_line(["ethtool", "-K", device, feature, "off"]) for feature in off]
+    return commands
 
 
 def _document(commands: list[str]) -> str:

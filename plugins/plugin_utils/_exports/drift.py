@@ -77,8 +77,8 @@ def text(hosts: Mapping[str, Host | None]) -> str:
 
 def _device_case(suite: ElementTree.Element, name: str, device: Mapping[str, Any]) -> None:
     lines = [line.strip() for line in _device_lines(device)]
-    said = "; ".join(lines) or f"{device['settings']} settings are as they were applied"
-    add_case(suite, name, device["device"], said, "drifted" if lines else "")
+    message = "; ".join(lines) or f"{device['settings']} settings are as they were applied"
+    add_case(suite, name, device["device"], message, "drifted" if lines else "")
 
 
 def junit(hosts: Mapping[str, Host | None]) -> str:

@@ -1,8 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The campaign that asks at which hop a setting breaks: it is varied at each class of devices and at
-each end by itself. Pure.
+"""The campaigns that follow a cure. Pure.
+
+One asks at which hop a setting breaks: it is varied at each class of devices and at each end
+separately. The other one asks which feature of a group breaks: ``tx`` and ``tso`` stand for several
+of the kernel's features, and each is varied separately.
 """
 
 from __future__ import annotations
@@ -10,13 +13,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from .._campaign.factors import ENDS
-from .._campaign.looks import NAMED
+from .._campaign.looks import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
+from .._campaign.plan_file import paths_of
 
-TROUBLED = 8.0  # trials of each profile that shall be in trouble where it does not cure
+TROUBLED = 8.0  # trials in trouble that each profile should have if it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
 FEWEST_OF_ONE_CLASS = (
     6  # the same, where an end has one class of devices, and so one profile with it on
@@ -68,6 +72,24 @@ def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, di
     return profiles
 
 
+class FollowUp(TypedDict):
+    """A campaign that recommended.yml suggests, as a campaign file has it."""
+
+    name: str
+    design: str
+    until: NotRequired[str]
+    control: NotRequired[str]
+    profiles: NotRequired[Mapping[str, Mapping[str, str]]]
+    blocks: int
+    control_visits: int
+    paths: list[str]
+    mtus: Sequence[int | None]
+    factors: list[dict[str, Any]]
+    workloads: list[str]
+    duration: float
+    confirm: int
+
+
 def blocks_for(rate: float) -> int:
     """Return how many blocks show a fault that strikes this share of the trials."""
     if rate >= NEARLY_EACH:
@@ -95,18 +117,17 @@ def hop_campaign(
     paths: Iterable[str],
     rate: float = 1.0,
     nothing_passes: bool = False,
-) -> dict[str, Any] | None:
-    """Return the campaign for what a cure switches off, on the paths on which that is to blame;
-    None where that tells nothing more.
-    ``rate`` is the share of the trials that were in trouble before: the rarer, the more blocks.
-    Where ``nothing_passes`` in these, a check is short.
+) -> FollowUp | None:
+    """Return the campaign for the settings that a cure switches off, on the paths that they break;
+    None if it would show nothing new. ``rate`` is the share of earlier trials in trouble: a rare
+    fault needs more blocks. Where ``nothing_passes`` in these, a check is short.
 
-    What is not varied stays as it is on the hosts, so the settings that these need are on.
+    Other settings stay unchanged on the hosts, so the settings that these need are on.
     """
     chains = _chains(plan, off)
     factors = list(itertools.chain.from_iterable(chains.values()))
-    asked = [factor for factor in plan["factors"] if factor["name"] in off]
-    if not len(asked) < len(factors) <= MOST_FACTORS:
+    switched_off = [factor for factor in plan["factors"] if factor["name"] in off]
+    if not len(switched_off) < len(factors) <= MOST_FACTORS:
         return None
     return {
         "name": f"{plan['name']}-hop"[:64],
@@ -121,5 +142,87 @@ def hop_campaign(
         "factors": factors,
         "workloads": ["payload"],
         "duration": seconds_for(plan, rate, nothing_passes),
+        "confirm": 0,
+    }
+
+
+CHECKSUMS = ("tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6")
+TCP = ("tx-tcp-segmentation", "tx-tcp6-segmentation")
+UDP = ("tx-udp-segmentation",)
+GRE = ("tx-gre-segmentation", "tx-gre-csum-segmentation")
+UDP_TUNNEL = ("tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation")
+OF_TUNNELS = {"none": (), "gre": GRE}  # of all others UDP_TUNNEL
+# What a device no longer does where the group is off, in addition to its work for a tunnel.
+GROUPS = {"tx": (*CHECKSUMS, *TCP, *UDP), "tso": TCP}
+MOST_BITS = 20  # each adds two visits to a block
+
+
+def _of_tunnels(plan: Plan, paths: Iterable[str]) -> list[str]:
+    """Return the features with which a device cuts packets inside the tunnels of these paths."""
+    features: dict[str, None] = {}
+    plan_paths = paths_of(plan)
+    for path in paths:
+        around = plan_paths.named(path).encapsulation.name
+        features.update(dict.fromkeys(OF_TUNNELS.get(around, UDP_TUNNEL)))
+    return list(features)
+
+
+def _needs(bit: str) -> tuple[str, ...]:
+    """Return the features without which one does nothing: a device cuts what it makes checksums of,
+    and TCP inside a tunnel if it cuts TCP.
+    """
+    if bit in CHECKSUMS:
+        return ()
+    return CHECKSUMS if bit in TCP + UDP else (*CHECKSUMS, TCP[0])
+
+
+def _factors(factor: Factor, bits: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a factor for each feature of a group, at the devices and ends where the group varied."""
+    hop = factor["name"].partition("_at_")[2]
+    side = next(name for name, ends in ENDS.items() if ends == factor["sides"])
+    return [
+        {
+            "name": f"{bit}_at_{hop}" if hop else bit,
+            "settings": [bit],
+            "devices": list(factor["devices"]),
+            "sides": side,
+            "needs": list(_needs(bit)),
+        }
+        for bit in bits
+    ]
+
+
+def bits_campaign(
+    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0
+) -> FollowUp | None:
+    """Return the campaign for the settings that a cure switches off, on the paths that they break;
+    None if none of them is a group.
+
+    ``rate`` is the share of earlier trials in trouble. Planning the campaign removes features that
+    no device can vary.
+    """
+    paths = list(paths)
+    tunnels = _of_tunnels(plan, paths)
+    factors: list[dict[str, Any]] = []
+    for factor in plan["factors"]:
+        if factor["name"] in off:
+            if factor["settings"][0] not in GROUPS or len(factor["settings"]) > 1:
+                return None
+            factors += _factors(factor, [*GROUPS[factor["settings"][0]], *tunnels])
+    if not 0 < len(factors) <= MOST_BITS:
+        return None
+    return {
+        "name": f"{plan['name']}-bits"[:64],
+        "design": INTEGRITY,
+        "until": NAMED,
+        "blocks": max(
+            NAMED_BLOCKS, blocks_for(rate) // 2
+        ),  # each feature is on in half of the profiles
+        "control_visits": 2,  # all off is the one profile without the feature that others need
+        "paths": paths,
+        "mtus": list(plan["mtus"]),
+        "factors": factors,
+        "workloads": ["payload"],
+        "duration": seconds_for(plan, rate),
         "confirm": 0,
     }

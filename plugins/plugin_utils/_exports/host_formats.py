@@ -128,24 +128,26 @@ def _role_name(row: str) -> str:
 
 def _section(device: HostDevice, tool: Tool) -> tuple[dict[str, Any], list[str]]:
     """Return the section of a device, and what it cannot express."""
-    known = [row for row in device.features if tool.knows(row)]
+    expressible = [row for row in device.features if tool.knows(row)]
     section: dict[str, Any] = {}
-    if known:
-        section[tool.features] = {tool.named(row): device.features[row] for row in known}
-    left = not_expressed(device, "features", [row for row in device.features if row not in known])
-    others, missing = expressed(device, tool.options)
-    return {**section, **others}, left + missing
+    if expressible:
+        section[tool.features] = {tool.named(row): device.features[row] for row in expressible}
+    not_here = not_expressed(
+        device, "features", [row for row in device.features if row not in expressible]
+    )
+    others, missing_options = expressed(device, tool.options)
+    return {**section, **others}, not_here + missing_options
 
 
 def _export(settings: HostSettings, tool: Tool) -> Export:
     sections: Sections = {}
-    left = list(settings.left)
+    not_here = list(settings.missing)
     for device in settings.devices:
-        section, missing = _section(device, tool)
-        left += missing
+        section, missing_here = _section(device, tool)
+        not_here += missing_here
         if section:
             sections[device.name] = section
-    return Export(head(settings, tool.name, tool.use, left) + tool.text(sections), left)
+    return Export(head(settings, tool.name, tool.use, not_here) + tool.text(sections), not_here)
 
 
 def _of_nmstate(sections: Sections) -> str:
@@ -218,29 +220,31 @@ def talos(settings: HostSettings) -> Export:
 def _netplan_keys(device: HostDevice) -> tuple[dict[str, Any], list[str]]:
     """Return the keys of a device, and what they cannot express."""
     keys = {key: device.features[row] for row, key in NETPLAN.items() if row in device.features}
-    known = set(NETPLAN)
+    expressible = set(NETPLAN)
     checksums = device.whole_group("tx-checksumming")
     if checksums is not None:
         keys["transmit-checksum-offload"] = checksums
-        known.update(device.groups["tx-checksumming"])
-    left = not_expressed(device, "features", [row for row in device.features if row not in known])
+        expressible.update(device.groups["tx-checksumming"])
+    missing = not_expressed(
+        device, "features", [row for row in device.features if row not in expressible]
+    )
     for group, values in device.others.items():
-        left += not_expressed(device, group, values)
-    return keys, left
+        missing += not_expressed(device, group, values)
+    return keys, missing
 
 
 def netplan(settings: HostSettings) -> Export:
     """Return a configuration of netplan: the seven offloads that it has keys for."""
     ethernets: dict[str, Any] = {}
-    left = list(settings.left)
+    not_here = list(settings.missing)
     for device in settings.devices:
-        keys, missing = _netplan_keys(device)
-        left += missing
+        keys, missing_here = _netplan_keys(device)
+        not_here += missing_here
         if keys:
             ethernets[device.name] = {"match": {"name": device.name}, **keys}
     network = {"network": {"version": 2, "ethernets": ethernets}}
     text = yaml.safe_dump(network, sort_keys=False)
-    return Export(head(settings, "netplan", NETPLAN_USE, left) + text, left)
+    return Export(head(settings, "netplan", NETPLAN_USE, not_here) + text, not_here)
 
 
 def _tuned_features(device: HostDevice) -> tuple[list[str], list[str]]:
@@ -250,26 +254,26 @@ def _tuned_features(device: HostDevice) -> tuple[list[str], list[str]]:
     those that have one. Single bits of a group, which are indented there, it passes over with a
     warning; so a group is written where all its bits that change have one value.
     """
-    words: list[str] = []
-    left: list[str] = []
+    values: list[str] = []
+    missing: list[str] = []
     for long, rows in device.groups.items():
         value = device.whole_group(long)
         if value is None:
-            left += [row for row in rows if row in device.features]
+            missing += [row for row in rows if row in device.features]
         else:
-            words += [short_name(long), shown(value)]
+            values += [short_name(long), shown(value)]
     in_groups = set(chain.from_iterable(device.groups.values()))
     for row, value in device.features.items():
         if row not in in_groups:
-            words += [short_name(row), shown(value)]
-    return words, left
+            values += [short_name(row), shown(value)]
+    return values, missing
 
 
 def _sysfs(device: HostDevice, group: str) -> tuple[list[str], list[str]]:
     """Return the lines of plug-in sysfs for a kind of files, and the settings that have none."""
     kind = DEVICE_KINDS[group]
     lines = []
-    left = []
+    missing = []
     for name, value in device.others[group].items():
         if (
             not isinstance(kind, Sysfs)
@@ -277,41 +281,45 @@ def _sysfs(device: HostDevice, group: str) -> tuple[list[str], list[str]]:
             or name != kind.settings[0]
             or value == "all"
         ):
-            left.append(name)
+            missing.append(name)
         else:
             text = "0" if value == "off" else kind.to_text(value)
             lines.append(f"{FOLDER}/{device.name}/{kind.file}={text}")
-    return lines, left
+    return lines, missing
 
 
 def _tuned_device(device: HostDevice) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines of plug-in net, those of plug-in sysfs, and what neither expresses."""
-    words, rows = _tuned_features(device)
-    net = [f"features={' '.join(words)}"] if words else []
-    left = not_expressed(device, "features", rows)
+    """Return the lines for plug-in net, the lines for plug-in sysfs, and the settings that neither
+    expresses.
+    """
+    features, rows = _tuned_features(device)
+    net = [f"features={' '.join(features)}"] if features else []
+    missing = not_expressed(device, "features", rows)
     files = []
     for group, values in device.others.items():
         if group not in TUNED:
             lines, names = _sysfs(device, group)
             files += lines
-            left += not_expressed(device, group, names)
+            missing += not_expressed(device, group, names)
             continue
-        option, known = TUNED[group]
-        pairs = [f"{name} {shown(value)}" for name, value in values.items() if name in known]
+        option, option_names = TUNED[group]
+        pairs = [f"{name} {shown(value)}" for name, value in values.items() if name in option_names]
         net += [f"{option}={' '.join(pairs)}"] if pairs else []
-        left += not_expressed(device, group, [name for name in values if name not in known])
-    return net, files, left
+        missing += not_expressed(
+            device, group, [name for name in values if name not in option_names]
+        )
+    return net, files, missing
 
 
 def tuned(settings: HostSettings) -> Export:
     """Return a profile of TuneD: its plug-ins net (ethtool) and sysfs."""
     body = []
     files = []
-    left = list(settings.left)
+    not_here = list(settings.missing)
     for device in settings.devices:
-        net, written, missing = _tuned_device(device)
+        net, written, missing_here = _tuned_device(device)
         files += written
-        left += missing
+        not_here += missing_here
         if net:
             body += ["", f"[net-{device.name}]", "type=net", f"devices={device.name}", *net]
     if files:
@@ -319,7 +327,7 @@ def tuned(settings: HostSettings) -> Export:
     campaign, host = comment(settings.campaign), comment(settings.host)
     summary = f"summary=What campaign {campaign} recommends for {host}"
     text = "".join(one_line(line) + "\n" for line in ["[main]", summary, *body])
-    return Export(head(settings, "TuneD", TUNED_USE, left) + text, left)
+    return Export(head(settings, "TuneD", TUNED_USE, not_here) + text, not_here)
 
 
 FORMATS: dict[str, tuple[str, Callable[[HostSettings], Export]]] = {

@@ -44,19 +44,19 @@ class HostDevice(NamedTuple):
 
 
 class HostSettings(NamedTuple):
-    """What a host is to be set to, and what no tool can be told."""
+    """The settings of a host's devices, and the settings that no tool can express."""
 
     campaign: str
     host: str
     devices: list[HostDevice]
-    left: list[str]
+    missing: list[str]
 
 
 class Export(NamedTuple):
-    """A file for another tool: its text, and what is not in it."""
+    """A file for another tool: its text, and the settings that it lacks."""
 
     text: str
-    left: list[str]
+    missing: list[str]
 
 
 def shown(value: Any) -> str:
@@ -81,7 +81,7 @@ def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevi
         row for row, state in features.items() if not state["fixed"] and FEATURE_ROW.match(row)
     }
     plan = plan_features(dict(item.get("features", {})), features, name, report_fixed=True)
-    left = [
+    missing = [
         f"{name}: {row} {ON_OFF[not fixed['active']]}, because the device has it fixed"
         for row, fixed in sorted(plan["fixed"].items())
     ]
@@ -89,7 +89,7 @@ def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevi
     groups: dict[str, list[str]] = {}
     for long, rows in group_members(features).items():
         groups[long] = [row for row in rows if row in changeable]
-    return HostDevice(name, bits, groups, _others(item)), left
+    return HostDevice(name, bits, groups, _others(item)), missing
 
 
 def _odd_text(item: Mapping[str, Any], features: Mapping[str, Any]) -> str | None:
@@ -105,7 +105,7 @@ def _odd_text(item: Mapping[str, Any], features: Mapping[str, Any]) -> str | Non
 
 
 def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what is asked of a device beside features, by group, as it is listed."""
+    """Return the settings requested of a device other than features, by group."""
     others: dict[str, dict[str, Any]] = {}
     for group, kind in DEVICE_KINDS.items():
         if group != "features" and item.get(group):
@@ -114,18 +114,18 @@ def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _wanted(
-    settings: Mapping[str, Any], here: Mapping[str, list[Any]]
+    settings: Mapping[str, Any], present: Mapping[str, list[Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return what is asked of each device, and what no device is asked."""
-    absent = [name for name in settings if name not in (*here, NODE)]
-    left = [f"class {name}: this host has no such device" for name in absent]
+    """Return the settings requested per device, and the settings that match no device."""
+    absent = [name for name in settings if name not in (*present, NODE)]
+    missing = [f"class {name}: this host has no such device" for name in absent]
     for kind in HOST_KINDS:
         for value in settings.get(NODE, {}).get(kind.group, {}).values():
-            left.append(f"sysctl {kind.sysctl}={value}, which is not a setting of a device")
+            missing.append(f"sysctl {kind.sysctl}={value}, which is not a setting of a device")
     if (settings.get("tunnel") or {}).get("csum") is not None:
-        left.append("the outer checksum of the tunnel, which is not a setting of a device")
-    wanted = {name: dict(groups) for name, groups in settings.items() if name in here}
-    return devices_of_classes(wanted, dict(here)), left
+        missing.append("the outer checksum of the tunnel, which is not a setting of a device")
+    by_class = {name: dict(groups) for name, groups in settings.items() if name in present}
+    return devices_of_classes(by_class, dict(present)), missing
 
 
 def host_settings(
@@ -133,47 +133,49 @@ def host_settings(
     host: str,
     settings: Mapping[str, Any],
     classes: Mapping[str, Any],
-    found: Mapping[str, Any],
+    readings: Mapping[str, Any],
 ) -> HostSettings:
-    """Return what a host's devices are to be set to.
+    """Return the settings of a host's devices.
 
-    ``settings`` are those of the host's end, by device class; ``classes`` has the devices of each;
-    ``found`` has the devices that are there, with their features, as module ethtool_info returns
+    ``settings`` belong to the host's end, by device class; ``classes`` has the devices of each
+    class; ``readings`` has the present devices with their features, as module ethtool_info returns
     them.
     """
-    here = {name: list(devices) for name, devices in classes.items() if devices}
-    items, left = _wanted(settings, here)
+    present = {name: list(devices) for name, devices in classes.items() if devices}
+    items, missing = _wanted(settings, present)
     devices: list[HostDevice] = []
     for item in items:
         key = key_of({"name": item["name"], "netns": item.get("netns")})
         if item.get("netns"):
-            left.append(f"{key}: it is in a network namespace, where the tool does not look")
-        elif key not in found:
-            left.append(f"{key}: it is not there now")
-        elif odd := _odd_text(item, found[key]["features"]):
-            left.append(f"{key}: {odd} cannot be written into a file of another tool")
+            missing.append(f"{key}: it is in a network namespace, where the tool does not look")
+        elif key not in readings:
+            missing.append(f"{key}: it is not there now")
+        elif odd := _odd_text(item, readings[key]["features"]):
+            missing.append(f"{key}: {odd} cannot be written into a file of another tool")
         else:
-            device, fixed = _device(item, found[key]["features"])
+            device, fixed = _device(item, readings[key]["features"])
             devices.append(device)
-            left += fixed
-    return HostSettings(campaign, host, devices, left)
+            missing += fixed
+    return HostSettings(campaign, host, devices, missing)
 
 
 Options = Mapping[str, tuple[str, Collection[str]]]  # {group: (a tool's key, names that it knows)}
 
 
 def expressed(device: HostDevice, options: Options) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return ``{a tool's key: {name: value}}`` of the kinds beside features, and what has none."""
+    """Return ``{a tool's key: {name: value}}`` of the other kinds than features, and the settings
+    without a key.
+    """
     section: dict[str, dict[str, Any]] = {}
-    left: list[str] = []
+    missing: list[str] = []
     for group, values in device.others.items():
         option, names = options.get(group, ("", ()))
         for name, value in values.items():
             if name in names:
                 section.setdefault(option, {})[name] = value
             else:
-                left += not_expressed(device, group, [name])
-    return section, left
+                missing += not_expressed(device, group, [name])
+    return section, missing
 
 
 def not_expressed(device: HostDevice, group: str, names: Iterable[str]) -> list[str]:
@@ -183,15 +185,15 @@ def not_expressed(device: HostDevice, group: str, names: Iterable[str]) -> list[
     return [f"{device.name}: {shown_group}{name} {shown(values[name])}" for name in names]
 
 
-def head(settings: HostSettings, tool: str, use: str, left: list[str]) -> str:
+def head(settings: HostSettings, tool: str, use: str, missing: list[str]) -> str:
     """Return the comment with which a file begins."""
     lines = [
         f"# What campaign {comment(settings.campaign)} recommends for {comment(settings.host)}, for {tool}.",
         *(f"# {line}" for line in use.splitlines()),
     ]
-    if left:
+    if missing:
         lines.append(
             f"# Not in this file, because {tool} cannot express it or the host cannot be set so:"
         )
-        lines += [f"#   {comment(line)}" for line in left]
+        lines += [f"#   {comment(line)}" for line in missing]
     return "".join(one_line(line) + "\n" for line in lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from .._analysis.payload_findings import CLEAN, is_broken
+from .._analysis.integrity import CLEAN, is_broken
 from .._analysis.result import AnalysedTable, Analysis, PathFinding
 from .._untrusted.texts import printable
 

@@ -133,18 +133,18 @@ def _label(name: str, value: str | int) -> str:
 
 
 def openmetrics(analysis: Analysis) -> str:
-    """Return the text. It has no times: Prometheus takes that of its scrape."""
+    """Return the text. It has no times: Prometheus uses the time of its scrape."""
     return exposition(_samples(analysis), FAMILIES)
 
 
 def exposition(samples: Iterable[Sample], families: Mapping[str, str]) -> str:
     """Return samples as text; ``families`` says what each is about, in the order of the text."""
-    found: dict[str, list[str]] = {}
+    by_family: dict[str, list[str]] = {}
     for family, labels, value in samples:
         pairs = ",".join(_label(name, text) for name, text in labels.items() if text is not None)
-        found.setdefault(family, []).append(f"{family}{{{pairs}}} {value}")
+        by_family.setdefault(family, []).append(f"{family}{{{pairs}}} {value}")
     lines = []
     for family, about in families.items():
-        if family in found:
-            lines += [f"# TYPE {family} gauge", f"# HELP {family} {about}", *found[family]]
+        if family in by_family:
+            lines += [f"# TYPE {family} gauge", f"# HELP {family} {about}", *by_family[family]]
     return "\n".join([*lines, "# EOF", ""])

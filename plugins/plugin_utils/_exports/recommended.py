@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from .._analysis.blame import OF_SINGLES, singles
 from .._analysis.chains import chains
@@ -20,9 +20,9 @@ from .._analysis.result import Recommendation, SetEffect
 from .._campaign.factors import ENDS, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
+from .._store.manifest import Manifest
 from .._untrusted.variables import comment, dump_variables
-from .bits import bits_campaign
-from .hop import blocks_for, hop_campaign, seconds_for
+from .hop import FollowUp, bits_campaign, blocks_for, hop_campaign, seconds_for
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
@@ -33,11 +33,66 @@ APPLIED = "as_applied"  # the profile of a cure in the campaign that asks for it
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
 
-def drivers(manifest: dict[str, Any] | None) -> dict[str, dict[str, str | None]]:
+class Chosen(TypedDict):
+    """The settings to apply, and who confirmed them."""
+
+    profile: str | None
+    confirmed: bool
+    confirmed_by: str | None
+    why_not: str | None
+    compared_with: str
+    changes: dict[str, str]
+
+
+class Advised(Chosen):
+    """A recommendation with its evidence."""
+
+    by: list[dict[str, Any]]
+    unknown_in: list[dict[str, Any]]
+    not_told_apart: list[str]
+
+
+class Cures(TypedDict):
+    """The trials of a cure's profile."""
+
+    clean: int
+    trials: int
+    troubled: int
+
+
+class Cured(Chosen):
+    """A cure, and the campaigns that follow it."""
+
+    cures: Cures
+    again: FollowUp
+    hop: FollowUp | None
+    bits: FollowUp | None
+
+
+class Recommended(Chosen):
+    """The content of recommended.yml: of a recommendation, or of a cure."""
+
+    campaign: str
+    by: NotRequired[list[dict[str, Any]]]
+    unknown_in: NotRequired[list[dict[str, Any]]]
+    not_told_apart: NotRequired[list[str]]
+    cures: NotRequired[Cures]
+    again: NotRequired[FollowUp]
+    hop: NotRequired[FollowUp | None]
+    bits: NotRequired[FollowUp | None]
+    date: str | None
+    kernels: dict[str, str]
+    drivers: dict[str, dict[str, str | None]]
+    client: Mapping[str, Any]
+    server: Mapping[str, Any]
+    forwarder: NotRequired[Mapping[str, Any]]
+
+
+def drivers(manifest: Manifest | None) -> dict[str, dict[str, str | None]]:
     """Return ``{node: {underlay device: driver}}``: where the settings may be applied."""
     by_node = {}
-    for node, parts in ((manifest or {}).get("nodes") or {}).items():
-        before = parts.get("before") or {}
+    for node, parts in ((manifest and manifest.get("nodes")) or {}).items():
+        before: Mapping[str, Any] = parts.get("before") or {}
         by_node[node] = {
             name: ((before.get("devices") or {}).get(name, {}).get("driver") or {}).get("driver")
             for name in before.get("links") or {}
@@ -53,14 +108,15 @@ def _effect(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in EFFECT if row[key] is not None}
 
 
-def kernels(manifest: dict[str, Any] | None) -> dict[str, str]:
+def kernels(manifest: Manifest | None) -> dict[str, str]:
     """Return ``{node: release of its kernel}``: for what the settings were found."""
-    found = {}
-    for node, parts in ((manifest or {}).get("nodes") or {}).items():
-        release = ((parts.get("before") or {}).get("host") or {}).get("kernel")
+    releases = {}
+    for node, parts in ((manifest and manifest.get("nodes")) or {}).items():
+        before: Mapping[str, Any] = parts.get("before") or {}
+        release = (before.get("host") or {}).get("kernel")
         if release:
-            found[node] = release
-    return found
+            releases[node] = release
+    return releases
 
 
 def _day(moment: float | None) -> str | None:
@@ -70,10 +126,10 @@ def _day(moment: float | None) -> str | None:
 
 def _factor(factor: Factor) -> dict[str, Any]:
     """Return a factor of a plan as a campaign file has it."""
-    told: Mapping[str, Any] = factor
-    asked = {key: told[key] for key in OF_FACTOR if told[key]}
+    planned: Mapping[str, Any] = factor
+    keys = {key: planned[key] for key in OF_FACTOR if planned[key]}
     sides = next(side for side, ends in ENDS.items() if ends == factor["sides"])
-    return {**asked, "sides": sides}
+    return {**keys, "sides": sides}
 
 
 def _fewest_again(plan: Plan) -> int:
@@ -86,9 +142,7 @@ def _fewest_again(plan: Plan) -> int:
     )
 
 
-def again(
-    plan: Plan, levels: Levels, rate: float = 1.0, nothing_passes: bool = False
-) -> dict[str, Any]:
+def again(plan: Plan, levels: Levels, rate: float = 1.0, nothing_passes: bool = False) -> FollowUp:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
     Where ``nothing_passes`` in these, a check is short.
@@ -114,7 +168,7 @@ def again(
     }
 
 
-def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
+def _cure(cure: Cure, plan: Plan) -> Cured:
     """Return what is recommended where something is broken.
 
     Profiles that a user named were not chosen by what these trials showed: one of them that is
@@ -122,7 +176,7 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
     campaign that asks for the hop chooses among its profiles, too; the one that asks again for
     a hop's cure does not.
     """
-    clean = cure.seen.trials > 0 and cure.seen.troubled == 0
+    clean = cure.checks.trials > 0 and cure.checks.troubled == 0
     chooses = chains(plan) and APPLIED not in plan["profiles"]
     confirmed = clean and plan["design"] == "profiles" and not chooses
     changes = {name: cure.levels[name] for name in cure.off}
@@ -133,14 +187,18 @@ def _cure(cure: Cure, plan: Plan) -> dict[str, Any]:
         "why_not": None,
         "compared_with": plan["control"],
         "changes": changes,
-        "cures": {"clean": cure.seen.trials - cure.seen.troubled, **vars(cure.seen)},
+        "cures": {
+            "clean": cure.checks.trials - cure.checks.troubled,
+            "trials": cure.checks.trials,
+            "troubled": cure.checks.troubled,
+        },
         "again": again(plan, cure.levels, cure.rate, cure.small_too),
         "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.small_too),
         "bits": None if cure.small_too else bits_campaign(plan, cure.off, cure.paths, cure.rate),
     }
 
 
-def _advice(advice: Recommendation, plan: Plan) -> dict[str, Any]:
+def _advice(advice: Recommendation, plan: Plan) -> Advised:
     return {
         "profile": advice.name,
         "confirmed": advice.confirmed,
@@ -157,30 +215,36 @@ def _advice(advice: Recommendation, plan: Plan) -> dict[str, Any]:
 def recommendation(
     advice: Recommendation,
     plan: Plan,
-    manifest: dict[str, Any] | None,
+    manifest: Manifest | None,
     cure: Cure | None = None,
     measured: float | None = None,
-) -> dict[str, Any]:
+) -> Recommended:
     """Return what playbook apply takes as offload_lab_recommended; without a recommendation client
     and server have no settings.
 
     A cure is written where nothing else is recommended. ``measured`` is when the last trial ended,
     in seconds since the epoch.
     """
-    settings = advice.settings
-    data: dict[str, Any] = {"campaign": plan["name"]}
+    settings: Mapping[str, Any] = advice.settings
+    chosen: Advised | Cured = _advice(advice, plan)
     if cure and advice.name is None:
-        data.update(_cure(cure, plan))
         settings = settings_of(plan["factors"], cure.levels)
-    else:
-        data.update(_advice(advice, plan))
-    data.update(date=_day(measured), kernels=kernels(manifest), drivers=drivers(manifest))
-    ends = ["client", "server"] + (["forwarder"] if settings.get("forwarder") else [])
-    data.update({end: settings.get(end) or {} for end in ends})
-    return data
+        chosen = _cure(cure, plan)
+    recommended: Recommended = {
+        "campaign": plan["name"],
+        **chosen,
+        "date": _day(measured),
+        "kernels": kernels(manifest),
+        "drivers": drivers(manifest),
+        "client": settings.get("client") or {},
+        "server": settings.get("server") or {},
+    }
+    if settings.get("forwarder"):
+        recommended["forwarder"] = settings["forwarder"]
+    return recommended
 
 
-def document(data: dict[str, Any]) -> str:
+def document(data: Recommended) -> str:
     """Return the content of recommended.yml with this recommendation."""
     head = HEAD.format(name=comment(data["campaign"]))
     return f"---\n{head}" + dump_variables({"offload_lab_recommended": data})

@@ -63,9 +63,9 @@ def pareto(panel: ParetoPanel, title: str) -> Figure:
             "s-better",
             [marks.line(*((right.at(point["value"]), up.at(point["cost"])) for point in best))],
         )
-    for css, wanted in (("h-same", False), ("f-better", True)):
+    for css, on_frontier in (("h-same", False), ("f-better", True)):
         figure.shape(
-            css, [_mark(point, right, up) for point in points if point["frontier"] is wanted]
+            css, [_mark(point, right, up) for point in points if point["frontier"] is on_frontier]
         )
     _names(figure, points, right, up)
     figure.words(((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10), panel["unit"], "small muted", "middle")
@@ -98,29 +98,36 @@ def _room_of_mark(x: float, y: float) -> Room:
 
 
 def _name(figure: Figure, word: str, x: float, y: float, taken: list[Room]) -> None:
-    """Write a name beside, above or under its mark, where no other is; nowhere if there is no room."""
+    """Write a name right or left of its mark, above or under it, where no other name is; nowhere if
+    there is no room.
+    """
     width = SMALL_LETTER * len(word)
-    for anchor, left, middle in (
+    for anchor, start, middle in (
         ("start", x + 8, y),
         ("end", x - 8 - width, y),
         ("start", x - width / 2, y - 13),
         ("start", x - width / 2, y + 13),
     ):
-        room = left, middle - 6, left + width, middle + 6
+        room = start, middle - 6, start + width, middle + 6
         if _is_inside(room) and not any(_overlap(room, other) for other in taken):
-            figure.words((x - 8 if anchor == "end" else left, middle), word, "small", anchor)
+            figure.words((x - 8 if anchor == "end" else start, middle), word, "small", anchor)
             taken.append(room)
             return
 
 
 def _is_inside(room: Room) -> bool:
-    left, top, right, bottom = room
+    west, top, right, bottom = room
     middle = (top + bottom) / 2
-    return left > LEFT and right < WIDTH and TOP < middle < BOTTOM - 4
+    return west > LEFT and right < WIDTH and TOP < middle < BOTTOM - 4
 
 
-def _overlap(one: Room, other: Room) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(first: Room, second: Room) -> bool:
+    return (
+        first[0] < second[2]
+        and second[0] < first[2]
+        and first[1] < second[3]
+        and second[1] < first[3]
+    )
 
 
 def _around(values: list[float], start: float, end: float) -> scales.Scale:
@@ -135,7 +142,7 @@ def _around(values: list[float], start: float, end: float) -> scales.Scale:
 
 def _ticks(scale: scales.Scale) -> list[tuple[float, str]]:
     places = scales.even_ticks(scale.high, max(4, round(4 * scale.high / (scale.high - scale.low))))
-    return [(place, scales.tick_label(place)) for place in places if scale.holds(place)][:8]
+    return [(tick, scales.tick_label(tick)) for tick in places if scale.holds(tick)][:8]
 
 
 def interaction(panel: InteractionPanel, title: str) -> Figure:
@@ -148,13 +155,15 @@ def interaction(panel: InteractionPanel, title: str) -> Figure:
     values = chain.from_iterable(line["values"] for line in panel["lines"])
     up = scales.ratio_scale(values, BOTTOM, TOP)
     ticks = scales.ratio_ticks(up.low, up.high)
-    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, [(place, f"{place:.2f}") for place in ticks])
+    scales.upwards(
+        figure, up, LEFT, WIDTH - RIGHT, [(x_level, f"{x_level:.2f}") for x_level in ticks]
+    )
     places = [LEFT + (WIDTH - LEFT - RIGHT) * share for share in (0.22, 0.78)]
     figure.shape("s-muted", [marks.line((LEFT, BOTTOM), (WIDTH - RIGHT, BOTTOM))])
-    for place, level in zip(places, panel["levels"]):
-        figure.words((place, BOTTOM + 12), level, "small muted", "middle")
+    for x_level, level in zip(places, panel["levels"]):
+        figure.words((x_level, BOTTOM + 12), level, "small muted", "middle")
     for line, css, draw in zip(panel["lines"], ("same", "better"), (marks.circle, marks.square)):
-        ends = [(place, up.at(value)) for place, value in zip(places, line["values"])]
+        ends = [(x_level, up.at(value)) for x_level, value in zip(places, line["values"])]
         figure.shape(f"wide s-{css}", [marks.line(*ends)])
         figure.shape(f"{'h' if css == 'same' else 'f'}-{css}", [draw(x, y, 3.6) for x, y in ends])
     axis = f"{marks.short(panel['factor'], 34)}; ratio to {marks.short(panel['control'], 20)}"
@@ -180,12 +189,16 @@ def pareto_panels(tables: Sequence[NamedTable], control: str) -> list[ParetoPane
 
 
 def _pareto_points(medians: dict[str, Medians], control: str) -> list[ParetoPoint]:
-    """Return the profiles of which both the throughput and the CPU cost of each end are known."""
+    """Return the profiles with known throughput and known CPU cost of each end."""
     speed = medians.get("throughput") or medians.get("transactions") or {}
-    demands = [own for name, own in medians.items() if name.startswith("service_demand")]
+    demands = [
+        median_of_profile
+        for name, median_of_profile in medians.items()
+        if name.startswith("service_demand")
+    ]
     points: list[ParetoPoint] = []
     for profile, value in speed.items():
-        costs = [own.get(profile) for own in demands]
+        costs = [median_of_profile.get(profile) for median_of_profile in demands]
         if value and costs and all(costs):
             points.append(
                 {
@@ -251,7 +264,7 @@ def _rows_of(table: NamedTable, group: str) -> list[QuantityRow]:
 def _levels_of(factor: str, profiles: dict[str, Levels], control: str) -> list[str]:
     """Return a factor's levels, the control's first."""
     first = str(profiles[control][factor])
-    return [first, *sorted({str(own[factor]) for own in profiles.values()} - {first})]
+    return [first, *sorted({str(levels[factor]) for levels in profiles.values()} - {first})]
 
 
 def _mean_ratios(
@@ -260,9 +273,9 @@ def _mean_ratios(
     """Return the geometric mean ratio over the profiles that have each pair of levels."""
     logs: dict[tuple[str, str], list[float]] = {}
     for profile, ratio in ratios.items():
-        own = profiles[profile]
-        logs.setdefault((str(own[first]), str(own[second])), []).append(math.log(ratio))
-    return {pair: math.exp(statistics.fmean(own)) for pair, own in logs.items()}
+        pair_logs = profiles[profile]
+        logs.setdefault((str(pair_logs[first]), str(pair_logs[second])), []).append(math.log(ratio))
+    return {pair: math.exp(statistics.fmean(pair_logs)) for pair, pair_logs in logs.items()}
 
 
 def _interaction_panel(
@@ -288,13 +301,13 @@ def _interaction_panel(
             f"with {second}={other}, {first}={high} gives {values[1] / values[0]:.2f} "
             f"times as much as {first}={low}"
         )
-    words = "; ".join(sentences)
+    sentence = "; ".join(sentences)
     return {
         "title": f"{table.title}: {first} and {second}",
         "factor": first,
         "levels": [f"{first}={level}" for level in levels],
         "lines": lines,
         "control": control,
-        "summary": f"{words}.",
-        "caption": f"{text.sentence(words)}.",
+        "summary": f"{sentence}.",
+        "caption": f"{text.sentence(sentence)}.",
     }

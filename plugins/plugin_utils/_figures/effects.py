@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Effects as ratios to the control: their intervals, and under each the dots of the blocks it is
-made of.
+"""Effects as ratios to the control: their intervals, each with the dots of its blocks. A quantity
+over many campaigns: a mark and an interval each, and a line where it changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import chain
 
 from . import marks, scales
 from .marks import WIDTH, Figure
-from .nouns import Quantity, QuantityRow
+from .nouns import Quantity, QuantityRow, Trend
 
 TOP = 22
 BOTTOM = 36
@@ -34,30 +34,30 @@ def forest(quantity: Quantity, title: str, summary: str) -> Figure:
     rows = [row for row in quantity.rows if row.effect.ratio]
     dots = _all_dots(rows)
     step, raised = (ROW_WITH_DOTS, 4) if any(dots) else (marks.ROW, 0)
-    left = marks.label_width(row.label for row in rows)
+    label_width = marks.label_width(row.label for row in rows)
     bottom = TOP + step * len(rows)
     figure = Figure(title, summary, bottom + BOTTOM)
     floors = [row.floor or quantity.noise_floor for row in rows]
-    scale = scales.ratio_scale(_range(rows, dots, floors), left, WIDTH - RIGHT)
-    middles = [TOP + step * (place + 0.5) - raised for place in range(len(rows))]
+    scale = scales.ratio_scale(_range(rows, dots, floors), label_width, WIDTH - RIGHT)
+    middles = [TOP + step * (row_index + 0.5) - raised for row_index in range(len(rows))]
     _bands(figure, scale, floors, step)
     figure.shape("s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), bottom))])
     _blocks(figure, scale, dots, middles)
     _intervals(figure, scale, rows, middles)
-    marks.row_labels(figure, [row.label for row in rows], left - 5, middles)
+    marks.row_labels(figure, [row.label for row in rows], label_width - 5, middles)
     scales.ratio_axis(figure, scale, bottom)
     axis = f"ratio to {quantity.control} (log scale)"
     figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
-    _sides(figure, left, quantity.better)
+    _sides(figure, label_width, quantity.better)
     return figure
 
 
 def _bands(figure: Figure, scale: scales.Scale, floors: list[float | None], step: float) -> None:
     """Draw the noise floor behind each row."""
     bands = []
-    for place, floor in enumerate(floors):
+    for index, floor in enumerate(floors):
         if floor:
-            top = TOP + step * place
+            top = TOP + step * index
             bands.append(marks.box(scale.at(1 / floor), top, scale.at(floor), top + step))
     figure.shape("f-band", bands)
 
@@ -80,13 +80,13 @@ def _blocks(
     """Draw the blocks under each interval; one that is beyond the axis is a cross at its end."""
     inside = []
     beyond = []
-    for own, middle in zip(dots, middles):
-        for value in own:
-            place = scale.at(value), middle + 10
+    for row_dots, middle in zip(dots, middles):
+        for value in row_dots:
+            position = scale.at(value), middle + 10
             if scale.holds(value):
-                inside.append(marks.dot(*place))
+                inside.append(marks.dot(*position))
             else:
-                beyond.append(marks.cross(*place, 1.8))
+                beyond.append(marks.cross(*position, 1.8))
     figure.shape("dots s-same", inside)
     figure.shape("s-same", beyond)
 
@@ -139,11 +139,70 @@ def _intervals(
         )
 
 
-def _sides(figure: Figure, left: float, better: str | None) -> None:
+def _sides(figure: Figure, start: float, better: str | None) -> None:
     """Say at the top which side is the better one."""
     good, bad = ("end", "start") if better == "higher" else ("start", "end")
     for word, side in (("better", good), ("worse", bad)):
         if side == "start":
-            figure.words((left, 10), f"◂ {word}", f"small {word}", side)
+            figure.words((start, 10), f"◂ {word}", f"small {word}", side)
         else:
             figure.words((WIDTH - RIGHT, 10), f"{word} ▸", f"small {word}", side)
+
+
+TREND_HEIGHT = 170
+TREND_TOP = 22
+TREND_LEFT = 50
+TREND_RIGHT = 14
+TREND_BOTTOM = TREND_HEIGHT - 40
+MOST_TICKS = 12
+
+
+def trend(series: Trend, changes: dict[int, str], title: str, axis: str = "campaign") -> Figure:
+    """Draw a series; ``changes`` are ``{place of the first campaign after it: verdict}``, ``axis`` is
+    what a mark is.
+    """
+    means = series["means"]
+    ends = [
+        (low or mean, high or mean) for low, mean, high in zip(series["low"], means, series["high"])
+    ]
+    summary = f"{title}, in {len(means)} {axis}s, from {min(means):.4g} to {max(means):.4g} {series['unit']}."
+    figure = Figure(title, summary, TREND_HEIGHT)
+    low = min(map(min, ends))
+    high = max(map(max, ends))
+    up = scales.Scale(low * 0.98, high * 1.02, TREND_BOTTOM, TREND_TOP, logarithmic=True)
+    right = scales.Scale(0.4, len(means) + 0.6, TREND_LEFT, WIDTH - TREND_RIGHT)
+    middle = math.exp((math.log(up.low) + math.log(up.high)) / 2)
+    scales.upwards(
+        figure, up, TREND_LEFT, WIDTH - TREND_RIGHT, scales.labelled((low, middle, high))
+    )
+    every = math.ceil(len(means) / MOST_TICKS)
+    scales.across(
+        figure,
+        right,
+        TREND_BOTTOM,
+        [(position, str(position)) for position in range(1, len(means) + 1, every)],
+    )
+    for position, verdict in changes.items():
+        css = verdict if verdict in ("better", "worse") else "same"
+        figure.shape(
+            f"s-{css}",
+            [
+                marks.line(
+                    (right.at(position + 0.5), TREND_TOP), (right.at(position + 0.5), TREND_BOTTOM)
+                )
+            ],
+        )
+    figure.shape(
+        "wide s-same",
+        [
+            marks.line((right.at(number), up.at(low)), (right.at(number), up.at(high)))
+            for number, (low, high) in enumerate(ends, 1)
+        ],
+    )
+    figure.shape(
+        "f-better",
+        [marks.circle(right.at(number), up.at(mean), 3) for number, mean in enumerate(means, 1)],
+    )
+    figure.words((WIDTH / 2, TREND_HEIGHT - 10), axis, "small muted", "middle")
+    figure.words((TREND_LEFT, 10), series["unit"], "small muted")
+    return figure

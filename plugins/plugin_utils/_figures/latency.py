@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Latency under load: the percentiles of requests without and beside streams."""
+"""Latency under load: the percentiles of requests without streams and during streams."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ STEPS = (1, 2, 5)
 MOST_TICKS = 6
 MOST_ROWS = 16  # profiles in one figure
 TEXT = [
-    "How long a request takes before the streams begin, and beside them: what the streams put into queues, each "
-    "request waits for. Medians over the trials of each percentile, on a logarithmic scale."
+    "How long a request takes before the streams begin, and while they run: each request waits for what the streams "
+    "put into queues. Medians over the trials of each percentile, on a logarithmic scale."
 ]
 SHOWN_AS = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 
 
 def under_load(panel: LatencyPanel, title: str) -> Figure:
-    """Draw a row for each profile, its p50, p90, p99 and p99.9 without streams above those beside
-    them.
+    """Draw a row for each profile: p50, p90, p99 and p99.9 without streams above the same during
+    streams.
     """
     names = [row["label"] for row in panel["rows"]]
-    left = marks.label_width(names, 160)
+    label_width = marks.label_width(names, 160)
     bottom = TOP + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     values = list(chain.from_iterable(row["unloaded"] + row["loaded"] for row in panel["rows"]))
-    scale = scales.Scale(min(values) / 1.1, max(values) * 1.1, left, WIDTH - RIGHT, True)
-    middles = [TOP + ROW * (place + 0.5) for place in range(len(names))]
+    scale = scales.Scale(min(values) / 1.1, max(values) * 1.1, label_width, WIDTH - RIGHT, True)
+    middles = [TOP + ROW * (index + 0.5) for index in range(len(names))]
     for row, middle in zip(panel["rows"], middles):
         _lane(figure, [scale.at(value) for value in row["unloaded"]], middle - LANE, "same")
         _lane(figure, [scale.at(value) for value in row["loaded"]], middle + LANE, "worse")
-    marks.row_labels(figure, names, left - 5, middles)
+    marks.row_labels(figure, names, label_width - 5, middles)
     scales.across(figure, scale, bottom, scales.labelled(ticks(scale)))
     figure.words(
-        ((left + WIDTH - RIGHT) / 2, figure.height - 10),
+        ((label_width + WIDTH - RIGHT) / 2, figure.height - 10),
         "µs: p50, p90, p99, p99.9",
         "small muted",
         "middle",
     )
     marks.legend(
         figure,
-        [("without streams", "h-same", "circle"), ("beside streams", "f-worse", "small square")],
+        [("without streams", "h-same", "circle"), ("during streams", "f-worse", "small square")],
     )
     return figure
 
@@ -65,9 +65,14 @@ def _lane(figure: Figure, places: list[float], height: float, colour: str) -> No
     """Draw percentiles as marks on a line."""
     figure.shape(f"s-{colour}", [marks.line((places[0], height), (places[-1], height))])
     if colour == "same":
-        figure.shape("h-same", [marks.circle(place, height, 2.6) for place in places])
+        figure.shape(
+            "h-same", [marks.circle(x_of_percentile, height, 2.6) for x_of_percentile in places]
+        )
     else:
-        figure.shape(f"f-{colour}", [marks.square(place, height, 2.4) for place in places])
+        figure.shape(
+            f"f-{colour}",
+            [marks.square(x_of_percentile, height, 2.4) for x_of_percentile in places],
+        )
 
 
 def ticks(scale: scales.Scale) -> list[float]:
@@ -76,7 +81,7 @@ def ticks(scale: scales.Scale) -> list[float]:
     places: list[float] = []
     for power in powers:
         places += [step * 10.0**power for step in STEPS]
-    held = [place for place in places if scale.holds(place)]
+    held = [tick for tick in places if scale.holds(tick)]
     return (
         held
         if len(held) <= MOST_TICKS
@@ -85,7 +90,7 @@ def ticks(scale: scales.Scale) -> list[float]:
 
 
 def latency_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[LatencyPanel]:
-    """Return a panel for each table with requests beside streams."""
+    """Return a panel for each table with requests during streams."""
     panels = []
     for table in tables:
         rows = _rows(table, plan["control"], digest)
@@ -100,17 +105,17 @@ def _rows(table: NamedTable, control: str, digest: Digest) -> list[LatencyRow]:
     labels = {control: control, **{row.profile: row.label for row in compared}}
     rows: list[LatencyRow] = []
     for profile, label in labels.items():
-        seen = digest.latencies.get((table_key(table), profile))
-        if seen:
-            rows.append(_row(label, seen))
+        latencies = digest.latencies.get((table_key(table), profile))
+        if latencies:
+            rows.append(_row(label, latencies))
     return rows
 
 
-def _row(label: str, seen: list[LoadedLatency]) -> LatencyRow:
+def _row(label: str, latencies: list[LoadedLatency]) -> LatencyRow:
     return {
         "label": label,
-        "unloaded": _medians([one.unloaded for one in seen]),
-        "loaded": _medians([one.loaded for one in seen]),
+        "unloaded": _medians([latency.unloaded for latency in latencies]),
+        "loaded": _medians([latency.loaded for latency in latencies]),
     }
 
 
@@ -128,9 +133,9 @@ def _panel(table: NamedTable, rows: list[LatencyRow]) -> LatencyPanel:
     return {
         "title": table.title,
         "rows": rows,
-        "summary": f"Latency of requests without and beside streams, {text.count(len(rows), 'profile')}. With "
+        "summary": f"Latency of requests without streams and during streams, {text.count(len(rows), 'profile')}. With "
         f"{first['label']} 99 % take at most {text.number(first['unloaded'][2])} µs without streams, and "
-        f"{text.number(first['loaded'][2])} µs beside them.",
+        f"{text.number(first['loaded'][2])} µs during streams.",
         "numbers": {
             "head": ["Profile", "Streams", *(f"{SHOWN_AS[name]}, µs" for name in PERCENTILES)],
             "text": ["Profile", "Streams"],

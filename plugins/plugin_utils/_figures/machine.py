@@ -53,14 +53,14 @@ def cpu(panel: CpuPanel, title: str) -> Figure:
     rows = panel["rows"]
     ends = panel["ends"]
     names = [row["label"] for row in rows]
-    left = marks.label_width(names, 160)
+    label_width = marks.label_width(names, 160)
     bottom = 26 + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 44)
-    width = (WIDTH - left - RIGHT - GAP * (len(ends) - 1)) / len(ends)
+    width = (WIDTH - label_width - RIGHT - GAP * (len(ends) - 1)) / len(ends)
     most = max(map(_most, rows))
     ticks = scales.labelled(scales.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5))
     for number, end in enumerate(ends):
-        start = left + number * (width + GAP)
+        start = label_width + number * (width + GAP)
         scale = scales.Scale(0.0, max(min(most * 1.03, 100.0), 1.0), start, start + width)
         _stacks(figure, scale, panel["kinds"], [row["kinds"].get(end) or {} for row in rows])
         scales.across(figure, scale, bottom, ticks)
@@ -68,7 +68,7 @@ def cpu(panel: CpuPanel, title: str) -> Figure:
             (start + width / 2, figure.height - 12), f"{end}, % of CPU", "small muted", "middle"
         )
     marks.row_labels(
-        figure, names, left - 5, [26 + ROW * (place + 0.5) for place in range(len(names))]
+        figure, names, label_width - 5, [26 + ROW * (index + 0.5) for index in range(len(names))]
     )
     marks.legend(figure, [(kind, f"f-{kind}", "square") for kind in panel["kinds"]])
     return figure
@@ -84,13 +84,13 @@ def _stacks(figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[Sh
     edges = [0.0] * len(uses)
     for kind in kinds:
         boxes = []
-        for place, use in enumerate(uses):
-            start = edges[place]
-            edges[place] = edges[place] + use.get(kind, 0.0)
-            if edges[place] > start:
-                top = 26 + ROW * place + 3
-                bottom = 26 + ROW * (place + 1) - 3
-                boxes.append(marks.box(scale.at(start), top, scale.at(edges[place]), bottom))
+        for index, use in enumerate(uses):
+            start = edges[index]
+            edges[index] = edges[index] + use.get(kind, 0.0)
+            if edges[index] > start:
+                top = 26 + ROW * index + 3
+                bottom = 26 + ROW * (index + 1) - 3
+                boxes.append(marks.box(scale.at(start), top, scale.at(edges[index]), bottom))
         figure.shape(f"f-{kind}", boxes)
 
 
@@ -99,7 +99,7 @@ def heat(panel: HeatPanel, title: str) -> Figure:
     CPU's time.
     """
     names = [row["label"] for row in panel["rows"]]
-    left = marks.label_width(names, 160)
+    label_width = marks.label_width(names, 160)
     part = HEAT_ROW * len(names) + 44
     figure = Figure(title, panel["summary"], part * len(panel["ends"]) + 28)
     width = panel["most"] / HEAT_STEPS
@@ -107,15 +107,18 @@ def heat(panel: HeatPanel, title: str) -> Figure:
         top = 38 + part * number
         bottom = top + HEAT_ROW * len(names)
         cpus = panel["cpus"][end]
-        scale = scales.Scale(0, len(cpus), left, WIDTH - RIGHT)
+        scale = scales.Scale(0, len(cpus), label_width, WIDTH - RIGHT)
         _heat_map(figure, scale, top, [row["shares"][end] for row in panel["rows"]], width)
         shown = range(0, len(cpus), max(1, math.ceil(len(cpus) / 16)))
-        scales.across(figure, scale, bottom, [(place + 0.5, str(cpus[place])) for place in shown])
+        scales.across(figure, scale, bottom, [(index + 0.5, str(cpus[index])) for index in shown])
         figure.words(
-            ((left + WIDTH - RIGHT) / 2, bottom + 26), f"CPU of the {end}", "small muted", "middle"
+            ((label_width + WIDTH - RIGHT) / 2, bottom + 26),
+            f"CPU of the {end}",
+            "small muted",
+            "middle",
         )
-        middles = [top + HEAT_ROW * (place + 0.5) for place in range(len(names))]
-        marks.row_labels(figure, names, left - 5, middles)
+        middles = [top + HEAT_ROW * (index + 0.5) for index in range(len(names))]
+        marks.row_labels(figure, names, label_width - 5, middles)
     steps = [(f"{step * width:.0f}", f"f-heat{step}", "square") for step in range(HEAT_STEPS)]
     marks.legend(figure, [*steps, ("% softirq", "", "")])
     return figure
@@ -124,17 +127,17 @@ def heat(panel: HeatPanel, title: str) -> Figure:
 def _heat_map(
     figure: Figure, scale: scales.Scale, top: float, rows: list[list[float]], width: float
 ) -> None:
-    """Draw the cells of one end, those of one colour together; ``width`` is what a colour spans."""
+    """Draw the cells of one end, one colour after the other; ``width`` is the range of a colour."""
     gap = 0.5 if scale.high <= 32 else 0.1
     steps: list[list[str]] = [[] for _step in range(HEAT_STEPS)]
-    for place, shares in enumerate(rows):
-        upper = top + HEAT_ROW * place + 0.5
-        lower = top + HEAT_ROW * (place + 1) - 0.5
+    for index, shares in enumerate(rows):
+        upper = top + HEAT_ROW * index + 0.5
+        lower = top + HEAT_ROW * (index + 1) - 0.5
         for column, share in enumerate(shares):
             step = min(HEAT_STEPS - 1, int(share / width))
-            left = scale.at(column) + gap
+            x_left = scale.at(column) + gap
             right = scale.at(column + 1) - gap
-            steps[step].append(marks.box(left, upper, right, lower))
+            steps[step].append(marks.box(x_left, upper, right, lower))
     for step, cells in enumerate(steps):
         figure.shape(f"f-heat{step}", cells)
 
@@ -154,7 +157,7 @@ def cpu_panels(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
     """Return a panel a table: ``rows`` of profiles with the share of each kind at each end, in per
     cent.
     """
-    found = []
+    panels = []
     for table in tables:
         cpu_time = _cpu_time(table, plan["control"])
         ends = [end for end in ENDS if end in cpu_time]
@@ -164,20 +167,20 @@ def cpu_panels(tables: Sequence[NamedTable], plan: Plan) -> list[CpuPanel]:
             if any(kinds.values()):
                 rows.append({"label": label, "kinds": kinds})
         if rows:
-            found.append(_cpu_panel(table, rows, ends))
-    return found
+            panels.append(_cpu_panel(table, rows, ends))
+    return panels
 
 
 def _cpu_time(table: NamedTable, control: str) -> dict[str, dict[str, MaybeMedians]]:
     """Return ``{end: {kind: {profile: median per cent}}}`` of one table."""
-    found: dict[str, dict[str, MaybeMedians]] = {}
+    by_end: dict[str, dict[str, MaybeMedians]] = {}
     for metric in table.metrics:
         if metric.metric.startswith("cpu_"):
             kind = metric.metric.rsplit("_", 1)[1]
             medians: MaybeMedians = {row.profile: row.median for row in metric.rows}
             medians[control] = metric.control.median
-            found.setdefault(metric.end or "", {})[kind] = medians
-    return found
+            by_end.setdefault(metric.end or "", {})[kind] = medians
+    return by_end
 
 
 def _kinds(kinds: dict[str, MaybeMedians], profile: str) -> Shares:
@@ -185,15 +188,15 @@ def _kinds(kinds: dict[str, MaybeMedians], profile: str) -> Shares:
 
     Medians of kinds need not add up to what a host has: a sum above 100 is brought back to it.
     """
-    wanted = [kind for kind in KINDS if kind in kinds] or ["busy"]
-    measured = {kind: kinds[kind].get(profile) for kind in wanted if kind in kinds}
+    shown_kinds = [kind for kind in KINDS if kind in kinds] or ["busy"]
+    measured = {kind: kinds[kind].get(profile) for kind in shown_kinds if kind in kinds}
     shares = {kind: share for kind, share in measured.items() if share is not None}
     total = max(sum(shares.values()), 100.0)
     return {kind: share * 100.0 / total for kind, share in shares.items()}
 
 
 def _shown_kinds(rows: list[CpuRow]) -> list[str]:
-    """Return the kinds of which some host spent enough to be seen."""
+    """Return the kinds on which any host spent enough time to be visible."""
     most = dict.fromkeys((*KINDS, "busy"), 0.0)
     for row in rows:
         for use in row["kinds"].values():
@@ -231,7 +234,7 @@ def _cpu_panel(table: NamedTable, rows: list[CpuRow], ends: list[str]) -> CpuPan
 def heat_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[HeatPanel]:
     """Return a panel a table: softirq per cent of each CPU at each end, a row a profile."""
     streams = _streams(plan)
-    found = []
+    panels = []
     for table in sorted(tables, key=lambda table: -streams.get(table.workload, 1))[:MOST_HEAT]:
         labels = _profiles(table, plan)
         shares = {
@@ -241,8 +244,8 @@ def heat_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> lis
         measured = {end for (_profile, end), value in shares.items() if value}
         if measured:
             ends = [end for end in ENDS if end in measured]
-            found.append(_heat_panel(table, labels, shares, ends))
-    return found
+            panels.append(_heat_panel(table, labels, shares, ends))
+    return panels
 
 
 def _streams(plan: Plan) -> dict[str, int]:
@@ -262,9 +265,9 @@ def _heat_panel(
     cells: list[PlainRow] = []
     most = 0.0
     for profile in profiles:
-        own = {end: _in_order(shares[profile, end] or {}, cpus[end]) for end in ends}
-        rows.append({"label": labels[profile], "shares": own})
-        for end, values in own.items():
+        by_end = {end: _in_order(shares[profile, end] or {}, cpus[end]) for end in ends}
+        rows.append({"label": labels[profile], "shares": by_end})
+        for end, values in by_end.items():
             cells.append({"cells": [labels[profile], end, *_heat_numbers(values, cpus[end])]})
             most = max(most, *values)
     profiles_told = text.count(len(rows), "profile")
@@ -295,7 +298,7 @@ def _top(most: float) -> int:
 
 
 def _cpus(shares: OfCpus, profiles: list[str], end: str) -> list[int]:
-    """Return the CPUs of an end of which some profile has a share."""
+    """Return the CPUs of an end that have a share in any profile."""
     return sorted(set[int]().union(*(shares[profile, end] or () for profile in profiles)))
 
 

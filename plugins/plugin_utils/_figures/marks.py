@@ -69,10 +69,10 @@ class Figure:
             self.marks.append(Shape(css, data))
 
     def words(
-        self, place: tuple[float, float], text: str, css: str = "", anchor: str = "start"
+        self, position: tuple[float, float], text: str, css: str = "", anchor: str = "start"
     ) -> None:
         """Write a text at a place."""
-        x, y = place
+        x, y = position
         self.marks.append(Words(css, pixels(x), pixels(y), anchor, text))
 
 
@@ -86,9 +86,9 @@ def line(*points: tuple[float, float]) -> str:
     return "M" + "L".join(f"{pixels(x)} {pixels(y)}" for x, y in points)
 
 
-def box(left: float, top: float, right: float, bottom: float) -> str:
+def box(x_left: float, top: float, x_right: float, bottom: float) -> str:
     """Return the path of a box."""
-    return f"M{pixels(left)} {pixels(top)}H{pixels(right)}V{pixels(bottom)}H{pixels(left)}Z"
+    return f"M{pixels(x_left)} {pixels(top)}H{pixels(x_right)}V{pixels(bottom)}H{pixels(x_left)}Z"
 
 
 def dot(x: float, y: float) -> str:
@@ -99,8 +99,8 @@ def dot(x: float, y: float) -> str:
 def circle(x: float, y: float, radius: float) -> str:
     """Return the path of a circle."""
     half = pixels(radius)
-    whole = pixels(2 * radius)
-    return f"M{pixels(x - radius)} {pixels(y)}a{half} {half} 0 1 0 {whole} 0a{half} {half} 0 1 0-{whole} 0"
+    diameter = pixels(2 * radius)
+    return f"M{pixels(x - radius)} {pixels(y)}a{half} {half} 0 1 0 {diameter} 0a{half} {half} 0 1 0-{diameter} 0"
 
 
 def square(x: float, y: float, half: float) -> str:
@@ -147,7 +147,7 @@ def row_labels(
 
 
 def legend(
-    figure: Figure, items: Iterable[tuple[str, str, str]], top: float = 11, left: float = 8
+    figure: Figure, items: Iterable[tuple[str, str, str]], top: float = 11, x_left: float = 8
 ) -> None:
     """Write a legend in one line; ``items`` are (word, classes, form): square, dot, circle, cross,
     line or nothing.
@@ -162,6 +162,6 @@ def legend(
     }
     for word, css, form in items:
         if form:
-            figure.shape(css, [forms[form](left + 5)])
-        figure.words((left + (14 if form else 0), top), word, "small muted")
-        left += 24 + 6 * len(word)
+            figure.shape(css, [forms[form](x_left + 5)])
+        figure.words((x_left + (14 if form else 0), top), word, "small muted")
+        x_left += 24 + 6 * len(word)

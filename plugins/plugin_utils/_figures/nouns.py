@@ -163,7 +163,7 @@ class LatencyRow(TypedDict):
 
 
 class LatencyPanel(Panel):
-    """Requests without and beside streams."""
+    """Requests without streams and during streams."""
 
     rows: list[LatencyRow]
 

@@ -27,12 +27,12 @@ class Scale(NamedTuple):
         """Return the pixel of a value; what is beyond an end is at it."""
         low = self.low
         high = self.high
-        place = min(max(value, self.low), self.high)
+        clamped = min(max(value, self.low), self.high)
         if self.logarithmic:
             low = math.log(low)
             high = math.log(high)
-            place = math.log(place)
-        return self.start + (self.end - self.start) * (place - low) / ((high - low) or 1.0)
+            clamped = math.log(clamped)
+        return self.start + (self.end - self.start) * (clamped - low) / ((high - low) or 1.0)
 
     def holds(self, value: float) -> bool:
         """Return whether a value is between the ends."""
@@ -47,7 +47,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     step = next((nice for nice in NICE if span / math.log(nice) <= 3.2), NICE[-1])
     power = int(span / math.log(step)) + 1
     places = [step**exponent for exponent in range(-power, power + 1)]
-    return [place for place in places if low <= place <= high]
+    return [ratio for ratio in places if low <= ratio <= high]
 
 
 def even_ticks(most: float, about: int) -> list[float]:
@@ -65,7 +65,7 @@ def tick_label(value: float) -> str:
 
 def labelled(places: Iterable[float]) -> list[tuple[float, str]]:
     """Return ticks with their labels."""
-    return [(place, tick_label(place)) for place in places]
+    return [(tick, tick_label(tick)) for tick in places]
 
 
 def ratio_scale(values: Iterable[float], start: float, end: float) -> Scale:
@@ -83,30 +83,30 @@ def across(figure: Figure, scale: Scale, bottom: float, ticks: Iterable[tuple[fl
         [
             line((scale.start, bottom), (scale.end, bottom)),
             *(
-                line((scale.at(place), bottom), (scale.at(place), bottom + 3))
-                for place, _label in ticks
+                line((scale.at(tick), bottom), (scale.at(tick), bottom + 3))
+                for tick, _label in ticks
             ),
         ],
     )
-    for place, label in ticks:
-        figure.words((scale.at(place), bottom + 11), label, "small muted", "middle")
+    for tick, label in ticks:
+        figure.words((scale.at(tick), bottom + 11), label, "small muted", "middle")
 
 
 def upwards(
-    figure: Figure, scale: Scale, left: float, right: float, ticks: Iterable[tuple[float, str]]
+    figure: Figure, scale: Scale, x_left: float, x_right: float, ticks: Iterable[tuple[float, str]]
 ) -> None:
-    """Draw an axis from bottom to top at ``left``, with lines to ``right``."""
+    """Draw an axis from bottom to top at ``x_left``, with lines to ``x_right``."""
     ticks = list(ticks)
     figure.shape(
         "s-line",
-        [line((left, scale.at(place)), (right, scale.at(place))) for place, _label in ticks],
+        [line((x_left, scale.at(tick)), (x_right, scale.at(tick))) for tick, _label in ticks],
     )
-    for place, label in ticks:
-        figure.words((left - 5, scale.at(place)), label, "small muted", "end")
+    for tick, label in ticks:
+        figure.words((x_left - 5, scale.at(tick)), label, "small muted", "end")
 
 
 def ratio_axis(figure: Figure, scale: Scale, bottom: float) -> None:
     """Draw an axis of ratios."""
     places = ratio_ticks(scale.low, scale.high)
-    digits = 3 if places and max(abs(math.log(place)) for place in places) < 0.03 else 2
-    across(figure, scale, bottom, [(place, f"{place:.{digits}f}") for place in places])
+    digits = 3 if places and max(abs(math.log(tick)) for tick in places) < 0.03 else 2
+    across(figure, scale, bottom, [(tick, f"{tick:.{digits}f}") for tick in places])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Single trials: over time, and how those of each profile are spread."""
+"""Single trials: over time, and the spread of each profile's trials."""
 
 from __future__ import annotations
 
@@ -52,12 +52,14 @@ def over_time(panel: TimePanel, title: str) -> Figure:
     figure = Figure(title, panel["summary"], HEIGHT)
     points = [*panel["others"], *panel["control"], *panel["left_out"]]
     right, up = _scales(points)
-    last = max(one.time for one in points)
+    last = max(point.time for point in points)
     scales.upwards(figure, up, LEFT, WIDTH - RIGHT, scales.labelled(scales.even_ticks(up.high, 4)))
     scales.across(figure, right, BOTTOM, scales.labelled(_time_ticks(right, last)))
     _middles(figure, panel["others"], "same", right, up)
     _middles(figure, panel["control"], "better", right, up)
-    crosses = [marks.cross(right.at(one.time), up.at(one.value), 2.6) for one in panel["left_out"]]
+    crosses = [
+        marks.cross(right.at(point.time), up.at(point.value), 2.6) for point in panel["left_out"]
+    ]
     figure.shape("s-worse", crosses)
     axis = f"{panel['time_unit']} since the first trial"
     figure.words((WIDTH / 2, HEIGHT - 12), axis, "small muted", "middle")
@@ -74,15 +76,15 @@ def over_time(panel: TimePanel, title: str) -> Figure:
 
 def _scales(points: list[TimeMark]) -> tuple[scales.Scale, scales.Scale]:
     """Return the scales of the times and of the values."""
-    times = [one.time for one in points]
-    most = max(max(one.value, one.high or 0.0) for one in points)
+    times = [point.time for point in points]
+    most = max(max(point.value, point.high or 0.0) for point in points)
     pad = 0.02 * max(max(times) - min(times), 1e-6)
     right = scales.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
     return right, scales.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
 
 
 def _time_ticks(right: scales.Scale, last: float) -> list[float]:
-    return [place for place in scales.even_ticks(last, 6) if right.holds(place)]
+    return [tick for tick in scales.even_ticks(last, 6) if right.holds(tick)]
 
 
 def _middles(
@@ -94,39 +96,45 @@ def _middles(
     is_control = colour == "better"
     draw = marks.square if is_control else marks.circle
     halves = []
-    for one in points:
-        if one.low is not None and one.high is not None:
-            x = right.at(one.time)
-            halves.append(marks.line((x, up.at(one.low)), (x, up.at(one.high))))
+    for point in points:
+        if point.low is not None and point.high is not None:
+            x = right.at(point.time)
+            halves.append(marks.line((x, up.at(point.low)), (x, up.at(point.high))))
     figure.shape(f"s-{colour}", halves)
-    middles = [draw(right.at(one.time), up.at(one.value), 2.2) for one in points]
+    middles = [draw(right.at(point.time), up.at(point.value), 2.2) for point in points]
     figure.shape(f"f-{colour}" if is_control else f"h-{colour}", middles)
 
 
 def spread(panel: SpreadPanel, title: str) -> Figure:
     """Draw the trials of each profile along one line each, so that two modes are seen as two."""
     names = [row["label"] for row in panel["rows"]]
-    left = marks.label_width(names, 160)
+    label_width = marks.label_width(names, 160)
     bottom = 14 + SPREAD_ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     most = max(max(row["values"]) for row in panel["rows"])
-    scale = scales.Scale(0.0, most * 1.03, left, WIDTH - RIGHT)
-    for place, row in enumerate(panel["rows"]):
-        middle = 14 + SPREAD_ROW * (place + 0.5)
-        figure.shape("s-line", [marks.line((left, middle), (WIDTH - RIGHT, middle))])
+    scale = scales.Scale(0.0, most * 1.03, label_width, WIDTH - RIGHT)
+    for index, row in enumerate(panel["rows"]):
+        middle = 14 + SPREAD_ROW * (index + 0.5)
+        figure.shape("s-line", [marks.line((label_width, middle), (WIDTH - RIGHT, middle))])
         figure.shape(
-            f"h-{'better' if place == 0 else 'same'}",
+            f"h-{'better' if index == 0 else 'same'}",
             [
                 marks.circle(scale.at(value), middle + 4 * (number % 3 - 1), 2.4)
                 for number, value in enumerate(row["values"])
             ],
         )
     marks.row_labels(
-        figure, names, left - 5, [14 + SPREAD_ROW * (place + 0.5) for place in range(len(names))]
+        figure,
+        names,
+        label_width - 5,
+        [14 + SPREAD_ROW * (index + 0.5) for index in range(len(names))],
     )
     scales.across(figure, scale, bottom, scales.labelled(scales.even_ticks(scale.high, 4)))
     figure.words(
-        ((left + WIDTH - RIGHT) / 2, figure.height - 10), panel["unit"], "small muted", "middle"
+        ((label_width + WIDTH - RIGHT) / 2, figure.height - 10),
+        panel["unit"],
+        "small muted",
+        "middle",
     )
     return figure
 
@@ -224,14 +232,14 @@ def _block_medians(points: list[TrialPoint]) -> list[PlainRow]:
 
 def _blocks(points: list[TrialPoint], start: float, scale: float) -> list[TimeMark]:
     """Return a mark for each block, at the median of its times."""
-    found = []
+    block_marks = []
     for _block, members in _by_block(points):
         values = _values(members)
         time = median((point.started - start) / scale for point in members)
         low = values[len(values) // 4]
         high = values[(3 * len(values)) // 4]
-        found.append(TimeMark(time, median(values), low, high))
-    return found
+        block_marks.append(TimeMark(time, median(values), low, high))
+    return block_marks
 
 
 def two_groups(values: list[float]) -> Groups | None:
@@ -245,10 +253,10 @@ def two_groups(values: list[float]) -> Groups | None:
     below = _squares(logs)
     above = _squares(logs[::-1])[::-1]
     places = range(fewest, len(logs) - fewest + 1)
-    place = min(places, key=lambda place: below[place] + above[place])
-    low = logs[:place]
-    high = logs[place:]
-    inside = math.sqrt((below[place] + above[place]) / (len(logs) - 2))
+    split = min(places, key=lambda split: below[split] + above[split])
+    low = logs[:split]
+    high = logs[split:]
+    inside = math.sqrt((below[split] + above[split]) / (len(logs) - 2))
     apart = statistics.fmean(high) - statistics.fmean(low)
     if apart < math.log(FARTHER_THAN) or apart < APART * inside:
         return None
@@ -257,13 +265,13 @@ def two_groups(values: list[float]) -> Groups | None:
 
 def _squares(values: list[float]) -> list[float]:
     """Return the sum of squared deviations of the first 0, 1, 2 and more values (Welford 1962)."""
-    found = [0.0]
+    sums = [0.0]
     mean = 0.0
     for count, value in enumerate(values, 1):
         away = value - mean
         mean += away / count
-        found.append(found[-1] + away * (value - mean))
-    return found
+        sums.append(sums[-1] + away * (value - mean))
+    return sums
 
 
 def spread_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> list[SpreadPanel]:
@@ -274,7 +282,7 @@ def spread_panels(tables: Sequence[NamedTable], plan: Plan, digest: Digest) -> l
         for point in digest.points.get(table_key(table), ()):
             if point.used and point.value:
                 values.setdefault(point.profile, []).append(point.value)
-        groups = {profile: two_groups(own) for profile, own in values.items()}
+        groups = {profile: two_groups(profile_values) for profile, profile_values in values.items()}
         if any(groups.values()):
             panels.append(_spread_panel(table, values, groups))
     return panels
@@ -294,7 +302,7 @@ def _spread_panel(
         for profile, split in groups.items()
         if split
     ]
-    words = f"{'. '.join(sentences[:4])}."
+    sentence = f"{'. '.join(sentences[:4])}."
     return {
         "title": table.title,
         "unit": f"{quantity.label}, {quantity.unit}",
@@ -302,6 +310,6 @@ def _spread_panel(
         "rows": [
             {"label": profile, "values": values[profile]} for profile in shown if values[profile]
         ],
-        "caption": words,
-        "summary": f"Single trials by profile. {words}",
+        "caption": sentence,
+        "summary": f"Single trials by profile. {sentence}",
     }

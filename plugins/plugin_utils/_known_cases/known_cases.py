@@ -61,17 +61,17 @@ def like(hosts: Collection[Host], encapsulation: str, blamed: Collection[str]) -
     """
     settings = with_groups(blamed)
     cases = (case for case in known_cases() if _is_of(case, encapsulation, settings))
-    found = [case for case in cases if any(fits(case, host) for host in hosts)]
-    return [case for case in found if case.drivers] or found
+    matching = [case for case in cases if any(fits(case, host) for host in hosts)]
+    return [case for case in matching if case.drivers] or matching
 
 
 def with_groups(names: Collection[str]) -> set[str]:
     """Return settings with the short names of their groups: tx for tx-checksum-ip-generic."""
-    found = set(names)
+    with_groups = set(names)
     for short, _long, pattern in LEGACY:
         if any(fnmatchcase(name, pattern) for name in names):
-            found.add(short)
-    return found
+            with_groups.add(short)
+    return with_groups
 
 
 def of_host(host: Host) -> list[KnownCase]:
@@ -87,7 +87,7 @@ def _is_of(case: KnownCase, encapsulation: str, settings: Collection[str]) -> bo
 
 
 def fits(case: KnownCase, host: Host) -> bool:
-    """Return whether driver and kernel of a host are those of a case."""
+    """Return whether driver and kernel of a host match a case."""
     return _has_driver(case.drivers, host.drivers) and _in_range(case, host.kernel)
 
 
@@ -98,10 +98,10 @@ def _has_driver(patterns: Sequence[str], drivers: Iterable[str]) -> bool:
 
 def _in_range(case: KnownCase, release: str) -> bool:
     """Return whether a release lies in the range; ``7.1`` as its end takes all of 7.1.x in."""
-    first, last, here = map(_numbers, (case.from_kernel, case.to_kernel, release))
-    if not here:
+    first, last, running = map(_numbers, (case.from_kernel, case.to_kernel, release))
+    if not running:
         return not first and not last
-    return first <= here and (not last or here[: len(last)] <= last)
+    return first <= running and (not last or running[: len(last)] <= last)
 
 
 def _numbers(release: str) -> tuple[int, ...]:

@@ -33,8 +33,8 @@ def devices_of(names: Iterable[str]) -> Devices:
 
 
 def in_lab(names: Iterable[str], datapath: str, *, ours: bool) -> InLab:
-    """Return what a forwarder has in the lab: devices, and no end of a path. Only that of the
-    single-host lab, ``ours``, gets the MTU of a campaign; one that is there already keeps its own.
+    """Return what a forwarder has in the lab: devices, and no end of a path. Only the single-host
+    lab's forwarder, ``ours``, gets the MTU of a campaign; an existing one keeps its MTU.
     """
     devices = devices_of(names)
     return {
@@ -52,15 +52,15 @@ def members(
     pairs: Sequence[Pair], homes: Homes, forwarders: Iterable[str]
 ) -> dict[str, CampaignHost]:
     """Return what each host does in a campaign; no pair measures without the forwarders."""
-    found = guests.members(pairs, homes)
+    campaign_hosts = guests.members(pairs, homes)
     labels = [f"{pair['client']} {pair['server']}" for pair in pairs]
-    hosts = list(found)
+    hosts = list(campaign_hosts)
     for forwarder in forwarders:
         for host in hosts:
-            found[host]["needed"].append(forwarder)
-            found[host]["rests"][forwarder] = list(found[host]["partners"])
+            campaign_hosts[host]["needed"].append(forwarder)
+            campaign_hosts[host]["rests"][forwarder] = list(campaign_hosts[host]["partners"])
         rests = {host: _with(host, pairs) for host in hosts}
-        found[forwarder] = {
+        campaign_hosts[forwarder] = {
             "member": True,
             "end": FORWARDER,
             "pairs": [],
@@ -69,7 +69,7 @@ def members(
             "rests": rests,
             "elsewhere": [],
         }
-    return found
+    return campaign_hosts
 
 
 def _with(host: str, pairs: Iterable[Pair]) -> list[str]:

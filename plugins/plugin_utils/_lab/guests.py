@@ -12,9 +12,8 @@ from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._base.network import VXLAN_OVERHEAD
-from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH
+from .._paths.lab_paths import LAB, TENANT, USUAL_TENANT_PATH
 from .._paths.path import Devices, Pair
-from .._paths.sources import LAB
 from .tenants import FLAT_TAG
 
 GROUP = "lab_tenants"
@@ -89,8 +88,8 @@ def devices_of(device: str) -> Devices:
 def ports_of(node: str, guests: Mapping[str, Variables], uplink: bool) -> list[GuestPort]:
     """Return the ports of a node's switch for its guests, as module ovs_ports takes them.
 
-    A guest without ``offload_lab_tenant_port`` is connected by its hypervisor. Beside an uplink the
-    tunnel's tenants are in no VLAN, and the uplink's tenants in one of their own.
+    The hypervisor connects a guest without ``offload_lab_tenant_port``. With an uplink, the
+    tunnel's tenants are in no VLAN, and the uplink's tenants in a separate VLAN.
     """
     ports: list[GuestPort] = []
     for guest in guests.values():
@@ -110,13 +109,13 @@ def members(pairs: Sequence[Pair], homes: Homes) -> dict[str, CampaignHost]:
     """
     clients = [pair["client"] for pair in pairs]
     servers = [pair["server"] for pair in pairs]
-    found: dict[str, CampaignHost] = {}
+    hosts: dict[str, CampaignHost] = {}
     for host in dict.fromkeys([*clients, *servers]):
         end = "client" if host in clients else "server"  # a host that is both is a client
-        found[host] = _of_pairs(host, end, pairs, homes)
-    for guest in [host for host in found if homes.get(host)]:
-        _add_node(found, homes[guest], guest)
-    return found
+        hosts[host] = _of_pairs(host, end, pairs, homes)
+    for guest in [host for host in hosts if homes.get(host)]:
+        _add_node(hosts, homes[guest], guest)
+    return hosts
 
 
 def _partners(host: str, pairs: Sequence[Pair]) -> list[str]:
@@ -149,10 +148,10 @@ def _of_pairs(host: str, end: str, pairs: Sequence[Pair], homes: Homes) -> Campa
     }
 
 
-def _add_node(found: dict[str, CampaignHost], node: str, guest: str) -> None:
+def _add_node(hosts: dict[str, CampaignHost], node: str, guest: str) -> None:
     """Add the node of a guest to the members; it is at the guest's end."""
-    its_guest = found[guest]
-    mine: CampaignHost = found.setdefault(
+    its_guest = hosts[guest]
+    mine: CampaignHost = hosts.setdefault(
         node,
         {
             "member": True,

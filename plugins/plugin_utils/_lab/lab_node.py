@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a node has in the lab, from its variables, and what a tenant has that is a host. Pure.
 
-The names of variables are those of role common without ``offload_lab_``.
+The variables have the names of role common without ``offload_lab_``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
-from .._paths.lab_paths import FORWARDED, TENANT, USUAL_TUNNEL, add_forwarded
+from .._paths.lab_paths import FORWARDED, LAB, TENANT, USUAL_TUNNEL, Paths, add_forwarded
 from .._paths.path import Devices, End, Endpoints, PathDevice
-from .._paths.sources import LAB, Paths
 from . import guests, tenants, tunnels
 from .guests import GuestPort
 from .tunnels import InTunnel, Tunnel, TunnelPort, check_tunnel
@@ -92,7 +91,7 @@ class BridgeAddress(TypedDict):
 
 
 def _tunnels(variables: Variables) -> int:
-    """Return how many tunnels the lab makes: none on a network that is there already."""
+    """Return how many tunnels the lab makes: none on an existing network."""
     if variables.get("ends"):
         return 0
     return 1 + (len(variables["more_ports"]) if variables["tunnel_per_port"] else 0)
@@ -109,8 +108,8 @@ def tunnel_of(variables: Variables) -> InTunnel:
 
 
 def tenants_of(variables: Variables, nodes: Sequence[str]) -> list[TenantOptions]:
-    """Return the tenants of a node as module tenants takes them: those that are given, or planned
-    ones; none where the paths are those of a network that is there already.
+    """Return the tenants of a node as module tenants takes them: given or planned ones; none where
+    the paths belong to an existing network.
     """
     if variables.get("ends"):
         return []
@@ -141,7 +140,7 @@ def devices_of(
 ) -> Devices:
     """Return the devices of a node by class, as a lab with this datapath has them.
 
-    ``ports`` are those of its guests, ``node`` is its name.
+    ``ports`` are the ports of its guests, ``node`` is its name.
     """
     devices = _lab_devices(variables, tenants_of(variables, nodes), datapath, ports)
     paths.add_existing(node, {}, devices)
@@ -196,7 +195,7 @@ def ends_of(
     """Return what a node has in the lab: tenants, the ends of its paths, its devices, and which MTU
     these have.
 
-    ``node`` is its name, by which paths that are there already have its ends and devices.
+    ``node`` is its name: existing paths have their ends and devices by it.
     """
     tunnel = tunnel_of(variables)
     if not variables.get("ends"):
@@ -208,7 +207,7 @@ def ends_of(
     links = links_of(planned, devices, ports)
     more = [port["address"] for port in variables["more_ports"]]
     endpoints = tenants.endpoints(planned, variables["underlay_address"], more, tunnel.type)
-    given = _all_addresses(endpoints)
+    addresses = _all_addresses(endpoints)
     if variables.get("forwarding"):
         add_forwarded(endpoints)
     paths.add_existing(node, endpoints, devices)
@@ -217,7 +216,7 @@ def ends_of(
         "devices": devices,
         "links": links,
         "endpoints": endpoints,
-        "addresses": given,
+        "addresses": addresses,
         "datapath": datapath,
         "guest_ports": ports,
     }
@@ -226,14 +225,16 @@ def ends_of(
 def _all_addresses(endpoints: Endpoints) -> list[str]:
     addresses: list[str] = []
     for end in endpoints.values():
-        addresses += [one["address"] for one in end.get("all", [end])]
+        addresses += [endpoint["address"] for endpoint in end.get("all", [end])]
     return addresses
 
 
 def guest_ends_of(device: str, address: str, path: str, datapath: str) -> InLab:
     """Return what a tenant that is a host has in the lab: one device, and an end of one path."""
     of_tenants = [
-        name for name, one in LAB.by_name.items() if TENANT in one.devices and name not in FORWARDED
+        name
+        for name, lab_path in LAB.by_name.items()
+        if TENANT in lab_path.devices and name not in FORWARDED
     ]
     if path not in of_tenants:
         raise InputError(
@@ -306,9 +307,7 @@ def _tunnel_ends(
     hostvars: Mapping[str, Variables],
     bridges: Mapping[str, str],
 ) -> dict[str, list[str]]:
-    """Return by node the addresses between which its tunnels are: those of the bridges, or of the
-    underlay.
-    """
+    """Return by node the addresses of its tunnels: the bridges' addresses, or the underlay's."""
     if bridges:
         return {name: [end.partition("/")[0]] for name, end in bridges.items()}
     return {name: _addresses(hostvars[name], variables["tunnel_per_port"]) for name in nodes}

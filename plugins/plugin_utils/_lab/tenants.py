@@ -177,9 +177,9 @@ def endpoints(
     if more:
         several.add("physical")
     return {
-        name: {**found[0], "all": found} if name in several else found[0]
-        for name, found in ends.items()
-        if found
+        name: {**path_ends[0], "all": path_ends} if name in several else path_ends[0]
+        for name, path_ends in ends.items()
+        if path_ends
     }
 
 
@@ -188,7 +188,7 @@ def _named(names: Iterable[str]) -> list[PathDevice]:
 
 
 def _ports(tenants: Iterable[TenantOptions]) -> list[str]:
-    """Return the devices that join the tenants to the switch; those of Linux bridges come last."""
+    """Return the devices that join the tenants to the switch; devices of Linux bridges come last."""
     veths = []
     bridges = []
     for tenant in tenants:

@@ -47,7 +47,7 @@ class InTunnel(NamedTuple):
     type: str = USUAL_TUNNEL
     vlan: int = 0  # that the frames keep in it, 0 for none
     per_port: bool = False  # one over each port of the underlay
-    uplink: bool = False  # whether the switch has an uplink beside it
+    uplink: bool = False  # whether the switch has an uplink, too
 
     def is_own(self, datapath: str) -> bool:
         """Return whether the tunnel is Open vSwitch's own in userspace."""
@@ -140,17 +140,17 @@ def tunnel_ports(
     A tunnel of Open vSwitch has a port for each remote. They are protected where there are several:
     what came in by one never goes out by another, so broadcasts in the full mesh cannot loop. A
     VXLAN of the userspace datapath has one device for all. The port is in VLAN 0 where the switch
-    has an uplink beside the tunnel, which is in a VLAN of its own; frames that keep their VLAN pass
-    a trunk of this VLAN.
+    has an uplink in addition to the tunnel; the uplink has a separate VLAN. Frames that keep their
+    VLAN pass a trunk of this VLAN.
     """
     if datapath not in DATAPATHS:
         raise InputError("not a datapath", repr(datapath), f"Use one of {', '.join(DATAPATHS)}.")
     ports: list[TunnelPort] = []
-    for one in planned:
-        own: list[TunnelPort] = [{"name": one["name"]}]
+    for planned_tunnel in planned:
+        tunnel_switch_ports: list[TunnelPort] = [{"name": planned_tunnel["name"]}]
         if not tunnel.is_device(datapath):
-            own = _switch_ports(one, len(ports), port, csum, tunnel.type)
-        ports += [_in_vlan(each, one["tag"], tunnel) for each in own]
+            tunnel_switch_ports = _switch_ports(planned_tunnel, len(ports), port, csum, tunnel.type)
+        ports += [_in_vlan(each, planned_tunnel["tag"], tunnel) for each in tunnel_switch_ports]
     return ports
 
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a campaign that is running, renewed as often as 0.3 s a visit allow.
+"""The report of a running campaign. It may take 0.3 s per visit.
 
-What the last one cost is kept in live.json, beside the blocks that it was left out of; its time of
-writing is when. The report claims nothing: how a comparison stands is what its interval says now,
-whatever the test will say at the end.
+live.json keeps the cost of the last report, its time, and the blocks since then without a report.
+The report claims nothing: a comparison's standing is what its interval says now, whatever the final
+test will say.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ STATE = "live.json"
 # after fewer visits where it costs little, after more where it costs much, and at some time always.
 A_VISIT = 0.3
 SHARE = 0.05
-TASK = 0.25  # seconds of the task itself beside the report, after each block
-# seconds that the first is expected to take, for a record of so many bytes
+TASK = 0.25  # seconds of the task without the report, after each block
+# seconds that the first report is expected to take, per byte of the record
 FIRST = 0.3
 A_BYTE = 4e-8
 RELOAD = 10  # seconds after which the page in a browser reloads
@@ -54,7 +54,7 @@ SHOWN = 6  # comparisons that a line of a table names
 
 
 class Refreshed(TypedDict):
-    """Whether a report was made, and what to say of it."""
+    """Whether a report was made, and a line about it."""
 
     made: bool
     line: str
@@ -69,12 +69,12 @@ def _state(folder: str, record: str) -> dict[str, float]:
     path = os.path.join(folder, STATE)
     try:
         with open(path, encoding="utf-8") as stream:
-            known = json.load(stream)
+            stored = json.load(stream)
         return {
-            "cost": known["cost"] * max(1.0, size / known["size"]),
-            "blocks": known["blocks"],
-            "visits": known["visits"] + _visits(record, known["size"]),
-            "since": known["since"],
+            "cost": stored["cost"] * max(1.0, size / stored["size"]),
+            "blocks": stored["blocks"],
+            "visits": stored["visits"] + _visits(record, stored["size"]),
+            "since": stored["since"],
         }
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         first = next(stream_records(record, []), None)
@@ -84,20 +84,20 @@ def _state(folder: str, record: str) -> dict[str, float]:
 
 
 def _visits(record: str, offset: int) -> int:
-    """Return how many visits have a trial in a record after so many bytes."""
-    found = set()
+    """Return how many visits have a trial in a record after ``offset`` bytes."""
+    visits = set()
     with open(record, "rb") as stream:
         stream.seek(offset)
         for line in stream:
             with contextlib.suppress(ValueError, AttributeError):
                 trial = json.loads(line)
-                found.add(tuple(trial.get(key) for key in ("mtu", "block", "visit")))
-    return len(found)
+                visits.add(tuple(trial.get(key) for key in ("mtu", "block", "visit")))
+    return len(visits)
 
 
 def allowed(visits: float, blocks: float, seconds: float) -> float:
-    """Return how many seconds a report may take after so many visits, blocks and seconds without
-    one: what each visit gives, less what the task itself took after each block.
+    """Return how many seconds a report may take after these visits, blocks and seconds without one:
+    the share of each visit, less the time of the task after each block.
     """
     return min(A_VISIT * visits - TASK * blocks, SHARE * seconds)
 
@@ -109,7 +109,7 @@ def _keep(folder: str, record: str, state: dict[str, float]) -> None:
 
 
 def refresh(folder: str) -> Refreshed:
-    """Make the report of a running campaign, where it costs little; return ``made`` and ``line``,
+    """Make the report of a running campaign, where it costs little; return ``report`` and ``line``,
     what to say of it.
     """
     record = os.path.join(folder, "trials.jsonl")
@@ -124,12 +124,14 @@ def refresh(folder: str) -> Refreshed:
             f"it takes {state['cost']:.1f} s, and {A_VISIT:g} s a visit or {SHARE:.0%} of the time"
         )
         return {"made": False, "line": f"the live report waits for more visits: {why} is allowed"}
-    for left in glob.glob(os.path.join(glob.escape(folder), ".live-*")):  # of one that was killed
-        shutil.rmtree(left, ignore_errors=True)
-    made = make_report(folder, standing=functools.partial(section, now=now))
+    for leftover in glob.glob(
+        os.path.join(glob.escape(folder), ".live-*")
+    ):  # of one that was killed
+        shutil.rmtree(leftover, ignore_errors=True)
+    report = make_report(folder, standing=functools.partial(section, now=now))
     cost = time.time() - now
     _keep(folder, record, {"cost": cost, "blocks": 0, "visits": 0, "since": time.time()})
-    return {"made": True, "cost": cost, "line": f"live report: {made['standing']} ({cost:.1f} s)"}
+    return {"made": True, "cost": cost, "line": f"live report: {report['standing']} ({cost:.1f} s)"}
 
 
 def end(folder: str) -> Refreshed:
@@ -137,9 +139,9 @@ def end(folder: str) -> Refreshed:
     path = os.path.join(folder, STATE)
     if not os.path.exists(path):
         return {"made": False, "line": "no live report was made"}
-    made = make_report(folder)
+    report = make_report(folder)
     os.remove(path)
-    return {"made": True, "line": f"report: {made['headline']}"}
+    return {"made": True, "line": f"report: {report['headline']}"}
 
 
 def standing(row: Estimate, better: str | None, matters: float) -> str:
@@ -167,14 +169,14 @@ class RowStanding(NamedTuple):
 class QuantityStanding(NamedTuple):
     """How the rows of a quantity stand so far."""
 
-    place: str
+    where: str
     label: str
     rows: list[RowStanding]
 
 
 def _all(analysis: Analysis, tables: Sequence[NamedTable]) -> list[QuantityStanding]:
     """Return how each quantity that is compared stands."""
-    found = []
+    standings = []
     for table in tables:
         for quantity in table.quantities:
             rows = [
@@ -184,8 +186,8 @@ def _all(analysis: Analysis, tables: Sequence[NamedTable]) -> list[QuantityStand
                 for row in quantity.rows
             ]
             if rows:
-                found.append(QuantityStanding(place(table), quantity.label, rows))
-    return found
+                standings.append(QuantityStanding(place(table), quantity.label, rows))
+    return standings
 
 
 def _told(rows: Sequence[QuantityRow], state: str) -> str:
@@ -205,21 +207,21 @@ def _named(row: QuantityRow, state: str) -> str:
 
 def comparisons(analysis: Analysis, tables: Sequence[NamedTable]) -> list[Sentence]:
     """Return how each comparison stands, a line for each quantity of a table."""
-    return [line("note", _sentence(found)) for found in _all(analysis, tables)]
+    return [line("note", _sentence(quantity)) for quantity in _all(analysis, tables)]
 
 
-def _sentence(found: QuantityStanding) -> str:
-    told = []
+def _sentence(quantity: QuantityStanding) -> str:
+    parts = []
     for state in STANDING:
-        rows = [own.row for own in found.rows if own.state == state]
+        rows = [row_standing.row for row_standing in quantity.rows if row_standing.state == state]
         if rows:
-            told.append(_told(rows, state))
-    return f"{text.sentence(found.label)} for {found.place}: {'; '.join(told)}."
+            parts.append(_told(rows, state))
+    return f"{text.sentence(quantity.label)} for {quantity.where}: {'; '.join(parts)}."
 
 
 def _counted(analysis: Analysis, tables: Sequence[NamedTable]) -> str:
-    found = chain.from_iterable(quantity.rows for quantity in _all(analysis, tables))
-    states = [own.state for own in found]
+    standings = chain.from_iterable(quantity.rows for quantity in _all(analysis, tables))
+    states = [row_standing.state for row_standing in standings]
     counts = [
         f"{states.count(state)} {word}" for state, word in STANDING.items() if state in states
     ]
@@ -238,10 +240,12 @@ def _nominated(analysis: Analysis) -> str:
 def _predicted(analysis: Analysis, plan: Plan) -> str:
     """Return how a search stands that has not nominated anything yet."""
     rounds = analysis.search.rounds if analysis.search else []
-    told = [one.standing for one in rounds if one.standing["best"]]
-    if not told:
+    predictions = [
+        search_round.standing for search_round in rounds if search_round.standing["best"]
+    ]
+    if not predictions:
         return "The first visits of the search are made: nothing is predicted yet."
-    last = told[-1]
+    last = predictions[-1]
     gain = f"{text.ratio(last['gain'])} times {plan['control']} ({text.interval(last['low'], last['high'])})"
     return (
         f"Predicted to be the best after {last['visits']} visits: {analysis.names[last['best'] or '']}, {gain}, "
@@ -264,13 +268,13 @@ def _settled(plan: Plan) -> str:
 def _how_far(plan: Plan, digest: Digest) -> str:
     """Return how much is done, and how long the rest takes."""
     planned = {(visit["mtu"], visit["block"], visit["visit"]) for visit in plan["visits"]}
-    done = len({place[:3] for place in digest.starts} & planned)
+    done = len({started[:3] for started in digest.starts} & planned)
     undecided = progress.to_come(plan, plan["visits"])[0]
     total = f"{len(plan['visits'])}"
     if undecided:
         total = f"at most {len(plan['visits']) + undecided}"
-    left = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
-    return f"{done} of {total} visits done, about {progress.time_text(left)}"
+    seconds = progress.seconds_left(plan, plan["visits"], digest.ids, digest.starts)
+    return f"{done} of {total} visits done, about {progress.time_text(seconds)}"
 
 
 def _due(plan: Plan, digest: Digest, now: float) -> float:
@@ -282,22 +286,22 @@ def _due(plan: Plan, digest: Digest, now: float) -> float:
 
 def _running(plan: Plan, digest: Digest, now: float) -> list[Sentence]:
     due = time.strftime("%H:%M UTC", time.gmtime(_due(plan, digest, now)))
-    made = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
-    words = (
+    made_at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    sentence = (
         f"Running: {_how_far(plan, digest)}. Nothing is claimed before the end. {_settled(plan)}"
     )
     return [
-        line("unknown", words.rstrip()),
+        line("unknown", sentence.rstrip()),
         line(
             "note",
-            f"As of {made}. If it is after {due} and this line has not changed, the campaign has "
+            f"As of {made_at}. If it is after {due} and this line has not changed, the campaign has "
             "stopped: start it again with the same command, and it goes on.",
         ),
     ]
 
 
-def _begun_small(words: str) -> str:
-    return words[0].lower() + words[1:]
+def _begun_small(phrase: str) -> str:
+    return phrase[0].lower() + phrase[1:]
 
 
 def section(

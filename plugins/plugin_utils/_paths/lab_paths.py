@@ -1,22 +1,23 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The paths that the lab builds. Pure.
+"""The paths that the lab builds, and all paths that a campaign may name. Pure.
 
-The end of each, but for the underlay's own, is a tenant, or the host's veth. Each kind of tenant is
-the end of one path, and one variable gives it to a node. A lab has one type of tunnel, and of the
-paths through a tunnel those of this type. Some paths are others by way of a host that forwards, and
-have the ends of these.
+The end of each path, except the underlay's, is a tenant or the host's veth. Each kind of tenant is
+the end of one path, and one variable assigns it to a node. A lab has one type of tunnel, and only the
+tunnel paths of this type. A forwarded path leads through a host that forwards and has the ends of
+another path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._lab.tenants_check import TenantOptions
-from .path import GENEVE, GRE, UNDERLAY, VXLAN, Encapsulation, Endpoints, Path
+from .own_paths import OwnPath, as_paths
+from .path import GENEVE, GRE, UNDERLAY, VXLAN, Devices, Encapsulation, Endpoints, Path
 
 TENANT = "tenant"  # the class of the devices in tenants
 Variables = Mapping[str, Any]  # of a node, as Ansible has them
@@ -34,7 +35,7 @@ class LabPath(Path):
 
 
 FORWARDER_NEEDED = "offload_lab_forwarding, and have a host in the group lab_forwarders"
-TUNNELS = (VXLAN, GENEVE, GRE)  # of which a lab has one, offload_lab_tunnel_type
+TUNNELS = (VXLAN, GENEVE, GRE)  # a lab has one of them, offload_lab_tunnel_type
 USUAL_TUNNEL = VXLAN.name
 
 
@@ -137,10 +138,10 @@ def _is_given(path: LabPath, variables: Variables) -> bool:
 
 
 def paths_on(variables: Variables) -> set[str]:
-    """Return the names of the lab's paths of which a node with these variables has an end.
+    """Return the names of the lab's paths that end at a node with these variables.
 
-    Where the user lists the tenants in offload_lab_tenants, no others are planned, and none where the
-    node has ends of paths that are there already.
+    If the user lists the tenants in offload_lab_tenants, no others are planned. If the node has
+    ends of existing paths, none is planned.
     """
     if variables.get("offload_lab_ends"):
         return {"physical"}
@@ -164,5 +165,46 @@ def _with_forwarded(ends: set[str], variables: Variables) -> set[str]:
     forwarding = variables.get("offload_lab_forwarding")
     if not forwarding:
         return ends
-    found = ends | {path.name for path in LAB_PATHS if path.like in ends}
-    return found & set(WITHOUT_TUNNEL) if forwarding == "nat" else found
+    with_forwarded = ends | {path.name for path in LAB_PATHS if path.like in ends}
+    return with_forwarded & set(WITHOUT_TUNNEL) if forwarding == "nat" else with_forwarded
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Paths by name."""
+
+    by_name: Mapping[str, Path]
+
+    def named(self, name: str) -> Path:
+        """Return a path; an unknown one, such as an imported log's, is plain."""
+        return self.by_name.get(name) or Path(name, (UNDERLAY,))
+
+    def existing(self) -> list[str]:
+        """Return the names of the paths that exist without the lab."""
+        return [name for name, path in self.by_name.items() if path.nodes]
+
+    def classes(self, names: Iterable[str]) -> list[str]:
+        """Return the device classes that the packets of these paths meet, each once."""
+        classes: list[str] = []
+        for name in names:
+            classes += self.named(name).devices
+        return list(dict.fromkeys(classes))
+
+    def add_existing(self, node: str, endpoints: Endpoints, devices: Devices) -> None:
+        """Add to a node's ends and devices what it has of the paths that exist already."""
+        for path in self.by_name.values():
+            there = path.nodes.get(node)
+            if there is None:
+                continue
+            endpoints[path.name] = there["end"]
+            for name, existing in there["devices"].items():
+                of_class = devices.setdefault(name, [])
+                of_class += [device for device in existing if device not in of_class]
+
+
+LAB = Paths({path.name: path for path in LAB_PATHS})
+
+
+def with_own(existing: Mapping[str, OwnPath] | None) -> Paths:
+    """Return the lab's paths and the paths of an existing network."""
+    return Paths({**LAB.by_name, **{path.name: path for path in as_paths(existing or {})}})

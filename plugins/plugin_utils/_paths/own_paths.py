@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths of a network that is there already, from what module discover_info found at their ends. Pure.
+"""Paths of an existing network, from what module discover_info read at their ends. Pure.
 
 A path is made of the ends of one name at the nodes. Its devices are what packets meet on the way out
 of each node; a bridge has no settings of its own and is left out.
@@ -31,12 +31,12 @@ class Walked(TypedDict):
     paths: list[FoundPath]
     tunnels: list[TunnelDevice]
     management: list[str]  # devices that carry the controller's connection
-    allowed: NotRequired[list[str]]  # those of them that the user lets a campaign change
+    allowed: NotRequired[list[str]]  # the devices that the user allows a campaign to change
     varied: NotRequired[list[str]]  # the only devices that a campaign may change; empty: all
 
 
 class OwnPath(TypedDict):
-    """A path of a network that is there already, as a fact of Ansible has it."""
+    """A path of an existing network, as a fact of Ansible has it."""
 
     classes: list[str]  # of the devices that a campaign may vary
     vni: int | None  # of VXLAN, None where the packets are in no such tunnel
@@ -47,11 +47,11 @@ class OwnPath(TypedDict):
 
 def walked_of(variables: Mapping[str, Any]) -> Walked | None:
     """Return what a node found on its paths, with what its user allows; None without paths."""
-    found: Walked | None = variables.get("__offload_lab_walked")
-    if not found or not found["paths"]:
+    walked: Walked | None = variables.get("__offload_lab_walked")
+    if not walked or not walked["paths"]:
         return None
     return {
-        **found,
+        **walked,
         "allowed": variables.get("offload_lab_allow_management_device") or [],
         "varied": variables.get("offload_lab_varied_devices") or [],
     }
@@ -78,14 +78,14 @@ def class_of(step: WalkedDevice, inside: str) -> str | None:
     return PORT if step["how"].startswith("the other end of") else UNDERLAY
 
 
-def left_out(step: WalkedDevice, inside: str, seen: Walked) -> str:
+def left_out(step: WalkedDevice, inside: str, walked: Walked) -> str:
     """Return why no campaign changes a device of a path; empty where one may."""
-    kept = set(seen["management"]) - set(seen.get("allowed") or ())
+    kept = set(walked["management"]) - set(walked.get("allowed") or ())
     if class_of(step, inside) is None:
         return "it has no settings of its own"
     if not step["netns"] and step["device"] in kept:
         return "it carries the controller's connection (offload_lab_allow_management_device)"
-    if seen.get("varied") and not _names(step) & set(seen["varied"]):
+    if walked.get("varied") and not _names(step) & set(walked["varied"]):
         return "it is not in offload_lab_varied_devices"
     return ""
 
@@ -95,14 +95,14 @@ def _names(step: WalkedDevice) -> set[str]:
     return {step["device"], device_key(step["device"], step["netns"] or None)}
 
 
-def _devices(found: FoundPath, seen: Walked) -> Devices:
+def _devices(path: FoundPath, walked: Walked) -> Devices:
     """Return the devices of an end by class, without those that no campaign may change."""
-    inside = found["netns"] or ""
+    inside = path["netns"] or ""
     devices: Devices = {}
-    for step in found["devices"]:
+    for step in path["devices"]:
         name = class_of(step, inside)
         on_node = not step["netns"]
-        if name is None or left_out(step, inside, seen):
+        if name is None or left_out(step, inside, walked):
             continue
         of_class = devices.setdefault(name, [])
         if on_node:
@@ -112,42 +112,42 @@ def _devices(found: FoundPath, seen: Walked) -> Devices:
     return devices
 
 
-def _end(node: str, found: FoundPath) -> Existing:
-    where = f"{node}, path {found['name']}"
-    if (found["netns"] or "").startswith("/"):
+def _end(node: str, path: FoundPath) -> Existing:
+    where = f"{node}, path {path['name']}"
+    if (path["netns"] or "").startswith("/"):
         raise InputError(
             "the network namespace in which the path begins has no name",
             where,
             "Give it one: ip netns attach NAME PID, and take netns: NAME.",
         )
-    if not found["local"]:
+    if not path["local"]:
         raise InputError(
-            f"the route to {found['address']} does not say from which address packets are sent",
+            f"the route to {path['address']} does not say from which address packets are sent",
             where,
             "Give the device by which they leave an address.",
         )
-    return {"end": {"netns": found["netns"], "address": found["local"]}, "devices": {}}
+    return {"end": {"netns": path["netns"], "address": path["local"]}, "devices": {}}
 
 
-def _tunnel_of(found: FoundPath, tunnels: Iterable[TunnelDevice]) -> TunnelDevice | None:
+def _tunnel_of(path: FoundPath, tunnels: Iterable[TunnelDevice]) -> TunnelDevice | None:
     """Return the VXLAN device that the packets of a path go through, None without one."""
-    met = [step["device"] for step in found["devices"] if step["kind"] == "vxlan"]
+    met = [step["device"] for step in path["devices"] if step["kind"] == "vxlan"]
     return next((tunnel for tunnel in tunnels if tunnel["device"] in met), None)
 
 
-def _mtu_of(found: FoundPath) -> int:
+def _mtu_of(path: FoundPath) -> int:
     """Return the smallest MTU that packets of a path meet before they are encapsulated."""
-    least = found["devices"][0]["mtu"]
-    for step in found["devices"]:
+    least = path["devices"][0]["mtu"]
+    for step in path["devices"]:
         least = min(least, step["mtu"])
         if step["kind"] in TUNNELS:
             break
     return least
 
 
-def other_ends(found: Iterable[FoundPath]) -> list[End]:
-    """Return what the ends of a node have at the other side: from where, and which address."""
-    return [{"netns": one["netns"], "address": one["address"]} for one in found]
+def other_ends(paths: Iterable[FoundPath]) -> list[End]:
+    """Return, for each end of a node, the namespace and the address of its peer."""
+    return [{"netns": path["netns"], "address": path["address"]} for path in paths]
 
 
 def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:
@@ -157,9 +157,9 @@ def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:
     """
     paths: dict[str, OwnPath] = {}
     _check_varied(walked)
-    for node, seen in walked.items():
-        for found in seen["paths"]:
-            _add(paths, node, found, seen)
+    for node, node_walked in walked.items():
+        for path_end in node_walked["paths"]:
+            _add(paths, node, path_end, node_walked)
     for name, path in paths.items():
         _check_addresses(name, path, walked)
     return paths
@@ -168,24 +168,24 @@ def own_paths(walked: Mapping[str, Walked]) -> dict[str, OwnPath]:
 def _add(
     paths: dict[str, OwnPath],
     node: str,
-    found: FoundPath,
-    seen: Walked,
+    path_end: FoundPath,
+    node_walked: Walked,
 ) -> None:
     """Add the end of a path at a node."""
-    tunnel = _tunnel_of(found, seen["tunnels"])
-    existing = _end(node, found)
-    existing["devices"] = _devices(found, seen)
+    tunnel = _tunnel_of(path_end, node_walked["tunnels"])
+    existing = _end(node, path_end)
+    existing["devices"] = _devices(path_end, node_walked)
     path = paths.setdefault(
-        found["name"],
+        path_end["name"],
         {
             "classes": [],
             "vni": tunnel["id"] if tunnel else None,
             "port": tunnel["port"] if tunnel else None,
-            "mtu": _mtu_of(found),
+            "mtu": _mtu_of(path_end),
             "nodes": {},
         },
     )
-    path["mtu"] = min(path["mtu"], _mtu_of(found))
+    path["mtu"] = min(path["mtu"], _mtu_of(path_end))
     path["nodes"][node] = existing
     there = {*path["classes"], *existing["devices"]}
     path["classes"] = [name for name in CLASSES if name in there]
@@ -195,10 +195,10 @@ def _check_varied(walked: Mapping[str, Walked]) -> None:
     """Raise where the user names a device that is on no path of any node."""
     there: set[str] = set()
     named: list[str] = []
-    for seen in walked.values():
-        named += seen.get("varied") or []
-        for found in seen["paths"]:
-            there = there.union(*map(_names, found["devices"]))
+    for node_walked in walked.values():
+        named += node_walked.get("varied") or []
+        for path in node_walked["paths"]:
+            there = there.union(*map(_names, path["devices"]))
     for name in named:
         if name not in there:
             raise InputError(
@@ -219,11 +219,11 @@ def _check_addresses(name: str, path: OwnPath, walked: Mapping[str, Walked]) -> 
         )
     ends = {node: existing["end"]["address"] for node, existing in path["nodes"].items()}
     for node in path["nodes"]:
-        for found in walked[node]["paths"]:
+        for path_end in walked[node]["paths"]:
             others = [address for other, address in ends.items() if other != node]
-            if found["name"] == name and found["address"] not in others:
+            if path_end["name"] == name and path_end["address"] not in others:
                 raise InputError(
-                    f"{node} has it go to {found['address']}, and the other ends are "
+                    f"{node} has it go to {path_end['address']}, and the other ends are "
                     f"{', '.join(others)}",
                     f"path {name}",
                     "Give each end the address of the other one.",
@@ -236,7 +236,7 @@ def _encapsulation(path: OwnPath) -> Encapsulation:
     return Encapsulation(VXLAN.name, VXLAN.overhead, path["vni"], path["port"])
 
 
-def as_paths(own: Mapping[str, OwnPath]) -> tuple[Path, ...]:
+def as_paths(existing_paths: Mapping[str, OwnPath]) -> tuple[Path, ...]:
     """Return these paths as a source of them."""
     return tuple(
         FixedPath(
@@ -246,5 +246,5 @@ def as_paths(own: Mapping[str, OwnPath]) -> tuple[Path, ...]:
             nodes=path["nodes"],
             own_mtu=path["mtu"],
         )
-        for name, path in own.items()
+        for name, path in existing_paths.items()
     )

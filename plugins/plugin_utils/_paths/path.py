@@ -65,7 +65,7 @@ class OnNode(TypedDict):
 
 
 class Existing(TypedDict):
-    """What one node has of a path that is there already."""
+    """What one node has of an existing path."""
 
     end: End
     devices: Devices
@@ -89,7 +89,7 @@ GRE = Encapsulation("gre", OVERHEAD["gre"])
 
 @dataclass(frozen=True)
 class Path:
-    """A path, as it is between any two nodes."""
+    """A path between any two nodes."""
 
     name: str
     devices: tuple[str, ...]  # the classes that its packets meet, which a campaign varies on it
@@ -97,7 +97,7 @@ class Path:
     by_uplink: bool = False  # it leaves a node by the last device of the underlay, not the first
     several: bool = False  # a node may have several ends of it, and a workload may use them all
     needs: str = ""  # what a user sets to give a node an end of it
-    # By node, of a path that is there already; those that the lab builds are planned
+    # By node, of an existing path; the lab's paths are planned
     nodes: Mapping[str, Existing] = field(default_factory=dict)
 
     @property
@@ -106,8 +106,8 @@ class Path:
         return self.encapsulation.name != PLAIN.name
 
     def overhead(self, underlay_ip: int = 4, tag: int = 0) -> int:
-        """Return the bytes of the underlay's MTU that the encapsulation takes; ``tag`` are those of a
-        VLAN tag on the frames inside.
+        """Return the bytes of the underlay's MTU that the encapsulation takes; ``tag`` are the
+        bytes of a VLAN tag on the inner frames.
         """
         return self.encapsulation.overhead[underlay_ip] + (tag if self.tunnelled else 0)
 
@@ -140,8 +140,8 @@ class Path:
     def devices_met(self, devices: Devices, netns: str | None) -> list[MetDevice]:
         """Return the devices that packets meet on a node whose end of the path is in ``netns``.
 
-        They are all devices of the underlay, of which the path uses one, and of each other class
-        the first device in the namespace of the end.
+        They are all devices of the underlay, although the path uses one, and the first device of
+        each other class in the namespace of the end.
         """
         met = underlay_met(devices.get(UNDERLAY) or [])
         for name in self.devices:
@@ -153,8 +153,11 @@ class Path:
 def underlay_met(underlay: list[PathDevice]) -> list[MetDevice]:
     """Return the devices of an underlay; a path uses one of several, or of a forwarder two."""
     if len(underlay) > 1:
-        return [{"name": one["name"], "netns": one.get("netns"), "alike": True} for one in underlay]
-    return [{"name": one["name"], "netns": one.get("netns")} for one in underlay]
+        return [
+            {"name": device["name"], "netns": device.get("netns"), "alike": True}
+            for device in underlay
+        ]
+    return [{"name": device["name"], "netns": device.get("netns")} for device in underlay]
 
 
 def _first_in(netns: str | None, devices: list[PathDevice]) -> list[MetDevice]:

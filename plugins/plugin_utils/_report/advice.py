@@ -83,16 +83,16 @@ def _group(entries: list[Attribution], places: dict[str, str]) -> Sentence:
     times = {name: len(leads) for name, leads in leading.items()}
     first = max(times, key=times.__getitem__)
     most = max(leading[first], key=lambda lead: text.distance(lead.row.ratio))
-    place = places[most.entry.table] + phrases.ENDS.get(most.entry.end or "", "")
-    where = f" for {place}"
+    comparison = places[most.entry.table] + phrases.ENDS.get(most.entry.end or "", "")
+    where = f" for {comparison}"
     if len(entries) > 1:
-        where = f" in {times[first]} of {len(entries)} comparisons, most for {place}"
+        where = f" in {times[first]} of {len(entries)} comparisons, most for {comparison}"
     others = [other for other in times if other != first]
     also = ""
     if others:
         also = f". Not shown to differ from it, or leading elsewhere: {text.listed(others[:4])}"
-    words = f"{phrases.effect(most.row)}{also}{_ahead(most)}."
-    return phrases.line("better", f"{goal_name(entries[0])}: {first} leads{where}: {words}")
+    reason = f"{phrases.effect(most.row)}{also}{_ahead(most)}."
+    return phrases.line("better", f"{goal_name(entries[0])}: {first} leads{where}: {reason}")
 
 
 def _nothing_helps(entry: Attribution) -> bool:
@@ -111,12 +111,12 @@ def _ahead(lead: Lead) -> str:
     """Say what gained more than a leader but was not shown: too noisy, or too few blocks were left."""
     candidates = lead.entry.candidates
     ahead = candidates[: candidates.index(lead.row)]
-    found = [
+    noisy = [
         f"{setting(row)} ({text.ratio(row.ratio)} in {text.count(row.n, 'block')})"
         for row in ahead
         if row.state != "better" and row.ratio
     ]
-    return f". Gained more there, but was not shown: {text.listed(found)}" if found else ""
+    return f". Gained more there, but was not shown: {text.listed(noisy)}" if noisy else ""
 
 
 def sentences(attribution: list[Attribution], tables: Sequence[NamedTable]) -> list[Sentence]:
@@ -125,8 +125,8 @@ def sentences(attribution: list[Attribution], tables: Sequence[NamedTable]) -> l
     groups: dict[tuple[str, str], list[Attribution]] = {}
     for entry in attribution:
         groups.setdefault((entry.goal, entry.side), []).append(entry)
-    found = [_group(entries, places) for entries in groups.values()]
-    return found[:MOST_SENTENCES]
+    lines = [_group(entries, places) for entries in groups.values()]
+    return lines[:MOST_SENTENCES]
 
 
 def _next(entry: Attribution) -> str:
@@ -185,30 +185,30 @@ def notes(analysis: Analysis) -> list[str]:
     """Return what is to be known of the recommendation, as sentences."""
     advice = analysis.recommendation
     why = advice.why if advice.why and not advice.forbidden else "no set of settings is recommended"
-    words = [] if advice.name else [f"{text.sentence(why)}."]
+    texts = [] if advice.name else [f"{text.sentence(why)}."]
     if advice.name and not advice.confirmed:
-        words.append(
+        texts.append(
             "Not confirmed: playbooks/apply.yml takes it only with -e offload_lab_allow_unconfirmed=true."
         )
     if advice.score:
-        words.append(
+        texts.append(
             f"Over all tables, throughput and CPU cost counted alike: {text.ratio(advice.score.ratio)} "
             f"({text.interval(advice.score.low, advice.score.high)}, "
             f"{text.count(advice.score.n, 'block')})."
         )
     if advice.costs_unknown_in:
-        words.append(
+        texts.append(
             f"Not known whether it costs more than {analysis.methods.matters_percent:g} % in "
             f"{text.count(len(advice.costs_unknown_in), 'comparison')}: those marked ?."
         )
     names = analysis.names
-    words += list(filter(None, [phrases.alike(analysis)]))
-    words += [f"Refused: {names[row.profile]}, {row.reason}." for row in advice.forbidden[:8]]
-    words += [
+    texts += list(filter(None, [phrases.alike(analysis)]))
+    texts += [f"Refused: {names[row.profile]}, {row.reason}." for row in advice.forbidden[:8]]
+    texts += [
         f"Not tested: {names.get(name, name)}, {reason}."
         for name, reason in analysis.untestable.items()
     ]
-    return words
+    return texts
 
 
 def _against(analysis: Analysis) -> PlainTable | None:
@@ -245,9 +245,9 @@ def recommendations(analysis: Analysis, titles: dict[str, str]) -> Recommended:
     advice = analysis.recommendation
     head = ["Where", "What", "Ratio to the control", "95 % interval", ""]
     rows = [_evidence(row, titles) for row in advice.by if row.ratio]
-    words = notes(analysis)
+    texts = notes(analysis)
     if advice.name:
-        words.append(
+        texts.append(
             "For these hosts, drivers and workloads only. recommended.yml has it for playbooks/apply.yml."
         )
     chosen = phrases.settings(advice.changes or advice.levels, 12) if advice.name else ""
@@ -259,7 +259,7 @@ def recommendations(analysis: Analysis, titles: dict[str, str]) -> Recommended:
         "title": "The recommended set against the control, table by table",
         "caption": SAME_BLOCKS if any(map(_shown_and_measured, advice.by)) else "",
     }
-    return Recommended(chosen, advice.confirmed, words, table, _against(analysis))
+    return Recommended(chosen, advice.confirmed, texts, table, _against(analysis))
 
 
 def _demands(table: NamedTable, profile: str) -> str:
@@ -335,17 +335,19 @@ def sentence(table: NamedTable) -> tuple[str, str, float]:
         return "unknown", f"{place(table)}: nothing to compare with {quantity.control}.", -1.0
     shown = [row for row in rows if row.effect.outcome in SHOWN]
     top = max(shown or rows, key=lambda row: text.distance(row.effect.ratio))
-    words = _one_profile(table, quantity, top) if len(rows) == 1 else _profiles(table, quantity)
-    return top.effect.outcome, words, text.distance(top.effect.ratio) if shown else 0.0
+    text_of_table = (
+        _one_profile(table, quantity, top) if len(rows) == 1 else _profiles(table, quantity)
+    )
+    return top.effect.outcome, text_of_table, text.distance(top.effect.ratio) if shown else 0.0
 
 
 def by_table(tables: Sequence[NamedTable]) -> list[Sentence]:
-    """Return the sentences: one a table, or those of the largest effects, in table order."""
-    found = [sentence(table) for table in tables if table.quantities]
-    keep = sorted(range(len(found)), key=lambda number: -found[number][2])[:MOST]
-    items = [line(found[number][0], found[number][1]) for number in sorted(keep)]
-    if len(found) > MOST:
+    """Return the sentences: one a table, or one for each of the largest effects, in table order."""
+    ranked = [sentence(table) for table in tables if table.quantities]
+    keep = sorted(range(len(ranked)), key=lambda number: -ranked[number][2])[:MOST]
+    items = [line(ranked[number][0], ranked[number][1]) for number in sorted(keep)]
+    if len(ranked) > MOST:
         items.append(
-            line("note", f"These are the largest of {len(found)} comparisons; all are below.")
+            line("note", f"These are the largest of {len(ranked)} comparisons; all are below.")
         )
     return items

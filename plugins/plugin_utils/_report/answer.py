@@ -24,7 +24,7 @@ from .._analysis.result import (
     SetEffect,
     Unfinished,
 )
-from .._analysis.scatter import went_with
+from .._analysis.scatter import associated_cause
 from .._campaign.nouns import Plan
 from .._figures.nouns import NamedTable, QuantityRow, SpreadPanel
 from .._statistics import text
@@ -85,15 +85,15 @@ def _nothing(analysis: Analysis, tables: Sequence[NamedTable], control: str) -> 
         return f"Nothing is recommended: {recommended.why}."
     refused = recommended.forbidden[0]
     gains = [
-        found
-        for found in rows_of(tables, first=True)
-        if found.row.profile == refused.profile and found.row.effect.outcome == "better"
+        row
+        for row in rows_of(tables, first=True)
+        if row.row.profile == refused.profile and row.row.effect.outcome == "better"
     ]
     gain = ""
     if gains:
         most = largest(gains)
-        words = effect(most.row.effect, most.quantity.label, control)
-        gain = f"gave {words} for {place(most.table)}, but "
+        gained = effect(most.row.effect, most.quantity.label, control)
+        gain = f"gave {gained} for {place(most.table)}, but "
     more = len(recommended.forbidden) - 1
     others = f" ({text.count(more, 'more profile')} refused, too)" if more else ""
     return f"Nothing is recommended: {refused.profile} {gain}is refused: {refused.reason}{others}."
@@ -102,17 +102,17 @@ def _nothing(analysis: Analysis, tables: Sequence[NamedTable], control: str) -> 
 def _costs(tables: Sequence[NamedTable]) -> str:
     """Return what the other profiles were shown to cost."""
     worse = [
-        found
-        for found in rows_of(tables)
-        if found.quantity.group == "main" and found.row.effect.outcome == "worse"
+        row
+        for row in rows_of(tables)
+        if row.quantity.group == "main" and row.row.effect.outcome == "worse"
     ]
     if not worse:
         return "other settings were shown to cost, and none to help"
     most = largest(worse)
-    profiles = len({found.row.profile for found in worse})
+    profiles = len({row.row.profile for row in worse})
     more = f", the most of {profiles} profiles that were shown to cost" if profiles > 1 else ""
-    words = f"{effect(most.row.effect, most.quantity.label)} for {place(most.table)}"
-    return f"{most.row.label} gave {words}{more}; none was shown to help"
+    cost = f"{effect(most.row.effect, most.quantity.label)} for {place(most.table)}"
+    return f"{most.row.label} gave {cost}{more}; none was shown to help"
 
 
 def _recommendation(analysis: Analysis, tables: Sequence[NamedTable], plan: Plan) -> list[Sentence]:
@@ -121,10 +121,10 @@ def _recommendation(analysis: Analysis, tables: Sequence[NamedTable], plan: Plan
     control = plan["control"]
     places = {table.id: place(table) for table in tables}
     if analysis.unfinished:
-        words = (
+        sentence = (
             f"{text.sentence(analysis.unfinished.text)}. What follows is what was measured so far."
         )
-        return [line("unknown", words)]
+        return [line("unknown", sentence)]
     if recommended.name is None:
         return [line("unknown", _nothing(analysis, tables, control))]
     if recommended.name == control:
@@ -167,18 +167,22 @@ def _open_end(search: SearchPath | None) -> str:
 
 
 def _costs_unknown(analysis: Analysis, tables: Sequence[NamedTable]) -> list[Sentence]:
-    """Say where it is not known whether the recommended set costs more than matters."""
+    """Name the comparisons in which it is not known whether the recommended set costs more than
+    matters.
+    """
     rows = analysis.recommendation.costs_unknown_in
     places = {table.id: place(table) for table in tables}
     if not rows:
         return []
-    words = [f"{quantity_name(row)} for {places.get(row.table, row.table)}" for row in rows[:1]]
-    words += [f"{len(rows) - 1} more"] if len(rows) > 1 else []
+    comparisons = [
+        f"{quantity_name(row)} for {places.get(row.table, row.table)}" for row in rows[:1]
+    ]
+    comparisons += [f"{len(rows) - 1} more"] if len(rows) > 1 else []
     return [
         line(
             "unknown",
             f"Whether it costs more than {analysis.methods.matters_percent:g} % is not known for "
-            f"{text.count(len(rows), 'comparison')}: {text.listed(words)}.",
+            f"{text.count(len(rows), 'comparison')}: {text.listed(comparisons)}.",
         )
     ]
 
@@ -191,14 +195,14 @@ def failing(analysis: Analysis) -> list[Sentence]:
     worse = [row for row in profiles if _fails(row)]
     if worse:
         shares = [f"{row.profile} {_share(row)}" for row in worse[:3]]
-        words = f"{text.listed(shares)}, of {control.profile} {_share(control)}"
+        shares_text = f"{text.listed(shares)}, of {control.profile} {_share(control)}"
         end = "What fails more is not recommended."
     elif _fails(control):
-        words = f"{_share(control)} with the control, {control.profile}"
+        shares_text = f"{_share(control)} with the control, {control.profile}"
         end = f"Another profile fails less, so {control.profile} is not recommended."
     else:
         return []
-    return [line("worse", f"Trials that failed or received nothing: {words}. {end}")]
+    return [line("worse", f"Trials that failed or received nothing: {shares_text}. {end}")]
 
 
 def _fails(row: Failures) -> bool:
@@ -212,9 +216,9 @@ def _share(row: Failures) -> str:
 def acting_together(tables: Sequence[NamedTable]) -> list[Sentence]:
     """Name the pair of settings that act together most."""
     shown = [
-        found
-        for found in rows_of(tables)
-        if found.quantity.group == "interactions" and found.row.effect.outcome in SHOWN
+        row
+        for row in rows_of(tables)
+        if row.quantity.group == "interactions" and row.row.effect.outcome in SHOWN
     ]
     if not shown:
         return []
@@ -256,13 +260,13 @@ def _settle(
         return [line("note", f"{start}{_to_finish(analysis.unfinished)}", GO_ON)]
     if recommended.name and not recommended.confirmed:
         confirm = confirmation(plan)
-        return [line("note", f"{start}{confirm.words}", confirm.command)]
+        return [line("note", f"{start}{confirm.text}", confirm.command)]
     needed = None
     if not recommended.name or recommended.costs_unknown_in:
         needed = more_blocks(tables, plan)
     if needed:
-        words = f"{start}{_not_known(tables)}: {needed.words}"
-        return [line("unknown", words, needed.command)]
+        sentence = f"{start}{_not_known(tables)}: {needed.text}"
+        return [line("unknown", sentence, needed.command)]
     if cause and recommended.name:
         return [line("note", f"{cause}. The answer does not need them.")]
     return []
@@ -275,7 +279,7 @@ def _to_finish(lacks: Unfinished) -> str:
 
 def _not_known(tables: Sequence[NamedTable]) -> str:
     """Return in how many comparisons it is not known whether there is a difference."""
-    rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
+    rows = [row.row for row in rows_of(tables, first=True) if row.row.effect.ratio]
     return f"Not known in {len(unknown(tables))} of {text.count(len(rows), 'comparison')}"
 
 
@@ -306,21 +310,21 @@ def answer(
 
 
 def _meanwhile(analysis: Analysis) -> list[Sentence]:
-    """Say what took time from the campaign, where a good part of the scatter went with it."""
+    """Say what took time from the campaign, where a good part of the scatter is associated with it."""
     scatter = analysis.scatter
     if not scatter or not scatter.meanwhile or scatter.meanwhile[0].share < WORTH_A_LINE:
         return []
-    return [line("note", went_with(scatter.meanwhile[0]))]
+    return [line("note", associated_cause(scatter.meanwhile[0]))]
 
 
 def _damaged(analysis: Analysis, digest: Digest) -> list[Sentence]:
-    """Return what the kernels counted of damage with the recommended profile, beside the control."""
+    """Return the damage that the kernels counted with the recommended profile."""
     name = analysis.recommendation.name
-    seen = digest.damaged.get(name) if name else None
-    if not seen:
+    damage = digest.damaged.get(name) if name else None
+    if not damage:
         return []
-    guards = sorted(seen, key=lambda guard: (-seen[guard], guard))
-    counts = [f"{WORDS[guard]} in {text.count(seen[guard], 'trial')}" for guard in guards]
+    guards = sorted(damage, key=lambda guard: (-damage[guard], guard))
+    counts = [f"{WORDS[guard]} in {text.count(damage[guard], 'trial')}" for guard in guards]
     return [line("note", f"With {name} the kernels counted {text.listed(counts)}: see Evidence.")]
 
 
@@ -341,14 +345,14 @@ def gain(recommended: Recommendation, places: Mapping[str, str], control: str) -
     rows = _compared(recommended.by)
     shown = [row for row in rows if row.state == "better"]
     if not shown:
-        words = f"better than {control}{_average(recommended.score)}"
+        amount = f"better than {control}{_average(recommended.score)}"
     elif len(shown) <= MOST_NAMED:
-        words = "; ".join(
+        amount = "; ".join(
             _one(row, places, "" if number else control) for number, row in enumerate(shown)
         )
     else:
-        words = _ranges(shown, control)
-    return words + _how_often(shown, rows)
+        amount = _ranges(shown, control)
+    return amount + _how_often(shown, rows)
 
 
 def criterion(recommended: Recommendation) -> str:
@@ -385,7 +389,7 @@ def _one(row: SetEffect, places: Mapping[str, str], control: str) -> str:
 
 
 def _ranges(shown: Sequence[SetEffect], control: str) -> str:
-    """Return, for each quantity, the range of its effects and that of their intervals."""
+    """Return, for each quantity, the range of its effects and the range of their intervals."""
     quantities: dict[str, list[SetEffect]] = {}
     for row in shown:
         quantities.setdefault(quantity_name(row), []).append(row)
@@ -415,35 +419,36 @@ def _how_often(shown: Sequence[SetEffect], rows: Sequence[SetEffect]) -> str:
 
 
 class Remedy(NamedTuple):
-    """``words`` end a sentence, ``command`` is what to run."""
+    """The end of a sentence, and the command to run."""
 
-    words: str
+    text: str
     command: str
 
 
 def measure(overrides: Mapping[str, int]) -> str:
     """Return the command that measures the campaign again, in a folder of its own."""
-    words = json.dumps(
+    overridden = json.dumps(
         {"offload_lab_campaign_overrides": overrides, "offload_lab_results_dir": "again"}
     )
-    return f"ansible-playbook -i INVENTORY offload.lab.measure -e offload_lab_campaign_file=CAMPAIGN.yml -e '{words}'"
+    playbook = "ansible-playbook -i INVENTORY offload.lab.measure"
+    return f"{playbook} -e offload_lab_campaign_file=CAMPAIGN.yml -e '{overridden}'"
 
 
 def left_out(digest: Digest) -> str:
     """Return what was left out or failed, and why; nothing where each trial could be used."""
-    words = []
+    reasons = []
     if digest.left_out:
-        guards = {name: seen for name, seen in digest.guards.items() if seen["left_out"]}
+        guards = {name: marks for name, marks in digest.guards.items() if marks["left_out"]}
         worst = max(sorted(guards), key=lambda name: guards[name]["left_out"])
         why = guards[worst]["reason"]
-        words.append(
+        reasons.append(
             f"{digest.left_out:,} of {digest.trials:,} trials {_were(digest.left_out)} left out, most by "
             f"guard {worst} ({why})"
         )
     if digest.failed:
         error = max(sorted(digest.errors), key=lambda name: digest.errors[name])
-        words.append(f"{digest.failed:,} of {digest.trials:,} trials failed, most with: {error}")
-    return "; ".join(words)
+        reasons.append(f"{digest.failed:,} of {digest.trials:,} trials failed, most with: {error}")
+    return "; ".join(reasons)
 
 
 def _were(count: int) -> str:
@@ -452,7 +457,7 @@ def _were(count: int) -> str:
 
 def unknown(tables: Sequence[NamedTable]) -> list[QuantityRow]:
     """Return the comparisons of the tables' first quantities that are not known."""
-    rows = [found.row for found in rows_of(tables, first=True) if found.row.effect.ratio]
+    rows = [located.row for located in rows_of(tables, first=True) if located.row.effect.ratio]
     return [row for row in rows if row.effect.outcome == "unknown"]
 
 
@@ -481,7 +486,10 @@ def more_blocks(tables: Sequence[NamedTable], plan: Plan) -> Remedy | None:
             "quieter machine helps more.",
             "",
         )
-    row, blocks = max(possible, key=lambda one: (text.distance(one[0].effect.ratio), one[0].label))
+    row, blocks = max(
+        possible,
+        key=lambda candidate: (text.distance(candidate[0].effect.ratio), candidate[0].label),
+    )
     settled = sum(enough <= blocks for _row, enough in possible)
     return _blocks_for(row, blocks, planned, key, _which(settled, len(rows)))
 
@@ -498,10 +506,10 @@ def _blocks_for(row: QuantityRow, blocks: int, planned: int, key: str, which: st
     time = ""
     if needs and needs.seconds and needs.blocks:
         time = f", about {text.seconds(needs.seconds / needs.blocks * blocks)}"
-    words = f"{blocks} blocks in place of {planned} would settle {which}{time}:"
+    sentence = f"{blocks} blocks in place of {planned} would settle {which}{time}:"
     if row.effect.n < planned:
-        words = f"{row.effect.n} of {planned} blocks could be compared; {words}"
-    return Remedy(words, measure({key: blocks}))
+        sentence = f"{row.effect.n} of {planned} blocks could be compared; {sentence}"
+    return Remedy(sentence, measure({key: blocks}))
 
 
 def confirmation(plan: Plan) -> Remedy:
@@ -513,8 +521,8 @@ def confirmation(plan: Plan) -> Remedy:
         return Remedy("To confirm it in fresh blocks:", measure({"confirm": CONFIRM_BLOCKS}))
     if "role" not in plan["profiles"][plan["control"]]:  # profiles of a confirmation have one
         return Remedy("To confirm it in fresh blocks:", GO_ON)
-    words = "The planned blocks gave no reason to confirm it in fresh ones."
+    reason = "The planned blocks gave no reason to confirm it in fresh ones."
     blocks = 2 * plan["blocks"]
     if blocks > MOST_BLOCKS:
-        return Remedy(f"{words} A quieter machine helps more than more blocks.", "")
-    return Remedy(f"{words} More of them may:", measure({"blocks": blocks}))
+        return Remedy(f"{reason} A quieter machine helps more than more blocks.", "")
+    return Remedy(f"{reason} More of them may:", measure({"blocks": blocks}))

@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 from ...module_utils._preflight.exchange import Exchange
 from .._analysis.blame import condition_text
-from .._analysis.payload_findings import finding, hops_of, known_cases_of
+from .._analysis.integrity import finding, hops_of, known_cases_of
 from .._analysis.result import AsFound, Blame, Hop, PathFinding, PathVerdict, PayloadFindings
 from .._campaign.nouns import Plan
 from .._campaign.profiles import AS_FOUND
 from .._exports.recommended import drivers, kernels
 from .._known_cases.known_cases import Host, KnownCase
 from .._statistics import text
+from .._store.manifest import Manifest
 from .._trials.nouns import NOTHING
 from .._trials.payload import Checks
 from .nouns import Sentence
@@ -46,10 +47,9 @@ NAMES: dict[str, Literal["ping", "tcp"]] = {"ping": "ping", "TCP": "tcp"}
 SEEN = 0.5  # the share of the sent datagrams that a device has passed at least: others use it, too
 
 
-def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
+def hosts_of(manifest: Manifest | None) -> list[Host]:
     """Return drivers and kernel of each node, for the cases that are known, and its exchanges."""
-    known = dict(manifest) if manifest else None
-    releases = kernels(known)
+    releases = kernels(manifest)
     exchanges = exchanges_of(manifest)
     return [
         Host(
@@ -58,7 +58,7 @@ def hosts_of(manifest: Mapping[str, Any] | None) -> list[Host]:
             node,
             exchanges.get(node, []),
         )
-        for node, devices in drivers(known).items()
+        for node, devices in drivers(manifest).items()
     ]
 
 
@@ -66,23 +66,23 @@ def findings(
     plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[Host] = ()
 ) -> list[PathFinding]:
     """Return the verdicts of the paths with their sentences, what is broken first."""
-    found: list[PathFinding] = []
+    paths: list[PathFinding] = []
     for row in sorted(verdicts, key=lambda row: list(SIGNS).index(row.verdict)):
         cases = known_cases_of(plan, row, hosts)
-        words = WORDS[row.verdict](row) + _hop(plan, row, checks) + _known(cases)
+        sentence = WORDS[row.verdict](row) + _hop(plan, row, checks) + _known(cases)
         if row.verdict in ELSEWHERE:
-            words += sentences(row.path, {host.node: host.exchanges for host in hosts})
-        found.append(finding(plan, row, checks, cases, words))
-    return found
+            sentence += sentences(row.path, {host.node: host.exchanges for host in hosts})
+        paths.append(finding(plan, row, checks, cases, sentence))
+    return paths
 
 
 def first_and_last(payload: PayloadFindings | None) -> tuple[list[Sentence], list[Sentence]]:
-    """Return the lines that come before all else, and those of what is clean."""
+    """Return the lines that come first, and the lines of clean paths."""
     clean = list[Sentence]()
     first = list[Sentence]()
     for row in payload.paths if payload else ():
-        one = line(SIGNS[row.verdict], row.text)
-        (clean if one["verdict"] == "same" else first).append(one)
+        sentence = line(SIGNS[row.verdict], row.text)
+        (clean if sentence["verdict"] == "same" else first).append(sentence)
     return first, clean
 
 
@@ -99,19 +99,19 @@ def _broken(row: PathVerdict) -> str:
 
 
 def _as_found(row: PathVerdict) -> str:
-    """Say what the state in which the hosts are means for a path that is broken."""
-    seen = row.as_found
-    if seen is None or _is_as_found(row):
+    """Say what the state of the hosts as found means for a broken path."""
+    state = row.as_found
+    if state is None or _is_as_found(row):
         return ""
-    trials = f"{seen.troubled} of {text.count(seen.trials, 'trial')}"
-    off = seen.all_off
-    if seen.troubled:
+    trials = f"{state.troubled} of {text.count(state.trials, 'trial')}"
+    off = state.all_off
+    if state.troubled:
         beside = "; all off is clean" if off.trials and not off.troubled else ""
         return f" As found it is broken: {trials} in trouble{beside}."
-    if not seen.cured:
+    if not state.cured:
         return f" As found {trials} were in trouble."
     return (
-        f" As found it is clean ({trials} in trouble){_changed(seen, row.off)}, but with "
+        f" As found it is clean ({trials} in trouble){_changed(state, row.off)}, but with "
         f"{text.listed(row.off)} on it is broken: the workaround is still needed."
     )
 
@@ -121,13 +121,13 @@ def _is_as_found(row: PathVerdict) -> bool:
     return any(AS_FOUND in blame.settings for blame in row.blames)
 
 
-def _changed(seen: AsFound, names: Sequence[str]) -> str:
+def _changed(state: AsFound, names: Sequence[str]) -> str:
     """Say which of these settings are off as found, everywhere or at a device."""
-    off = [name for name in names if name in seen.off]
-    mixed = [name for name in names if name in seen.mixed]
-    words = [f"{text.listed(off)} {_is(off)} off"] if off else []
-    words += [f"{text.listed(mixed)} {_is(mixed)} off at some devices"] if mixed else []
-    return f" and {', '.join(words)}" if words else ""
+    off = [name for name in names if name in state.off]
+    mixed = [name for name in names if name in state.mixed]
+    parts = [f"{text.listed(off)} {_is(off)} off"] if off else []
+    parts += [f"{text.listed(mixed)} {_is(mixed)} off at some devices"] if mixed else []
+    return f" and {', '.join(parts)}" if parts else ""
 
 
 def _is(names: Sequence[str]) -> str:
@@ -136,11 +136,11 @@ def _is(names: Sequence[str]) -> str:
 
 def _not_needed(row: PathVerdict) -> str:
     """Say which settings are off as found although the path is clean with them on."""
-    seen = row.as_found
-    if seen is None or not seen.off + seen.mixed:
+    state = row.as_found
+    if state is None or not state.off + state.mixed:
         return ""
-    words = _changed(seen, [*seen.off, *seen.mixed]).removeprefix(" and ")
-    return f" As found {words}, and it is clean with all of them on, too: no workaround is needed here."
+    changed = _changed(state, [*state.off, *state.mixed]).removeprefix(" and ")
+    return f" As found {changed}, and it is clean with all of them on, too: no workaround is needed here."
 
 
 def _blamed(blame: Blame) -> str:
@@ -186,8 +186,8 @@ def _elsewhere(row: PathVerdict) -> str:
 def _corrupted(row: PathVerdict) -> str:
     """Say at which nodes packets arrive with wrong checksums, whatever is on or off."""
     nodes = [
-        f"{node} ({seen['packets']:,} packets in {seen['trials']} of {row.trials} trials)"
-        for node, seen in sorted(row.corrupted.items())
+        f"{node} ({arrived['packets']:,} packets in {arrived['trials']} of {row.trials} trials)"
+        for node, arrived in sorted(row.corrupted.items())
     ]
     if not nodes:
         return ""
@@ -231,7 +231,7 @@ def _clean(row: PathVerdict) -> str:
 
 
 def _bound(row: PathVerdict) -> str:
-    """State the bounds of the setting of which least is known."""
+    """State the bounds of the setting that is known least."""
     if not row.bounds:
         return ""
     messages = max(row.bounds, key=lambda bound: bound.messages)
@@ -245,15 +245,15 @@ def _bound(row: PathVerdict) -> str:
 
 def _sizes(row: PathVerdict) -> str:
     """Say which packets the path carries, where it loses larger ones and tells nobody."""
-    words = []
+    texts = []
     for name, (sender, receiver) in WAYS.items():
         size = row.sizes.get(name)
         if size:
-            words.append(
+            texts.append(
                 f" From {sender} to {receiver} packets of {size['largest']:,} bytes arrive, of "
                 f"{size['mtu']:,} do not: a black hole, since no ICMP says so."
             )
-    return "".join(words)
+    return "".join(texts)
 
 
 def _pings(row: PathVerdict) -> str:
@@ -301,23 +301,25 @@ def sentences(path: str, by_node: Mapping[str, Sequence[Exchange]]) -> str:
     rows = _not_passed(path, by_node)
     if not rows:
         return ""
-    ways = "".join(_one_way(node, one, by_node) for node, one in rows)
-    return f" As found, {_what_passed([one for _node, one in rows])} passed.{ways}"
+    ways = "".join(_one_way(node, exchange, by_node) for node, exchange in rows)
+    return f" As found, {_what_passed([exchange for _node, exchange in rows])} passed.{ways}"
 
 
 def _not_passed(path: str, by_node: Mapping[str, Sequence[Exchange]]) -> list[tuple[str, Exchange]]:
     """Return each node with its record of a path on which ping or TCP did not pass."""
     rows: list[tuple[str, Exchange]] = []
     for node, exchanges in sorted(by_node.items()):
-        of_path = [one for one in exchanges if one["path"] == path]
-        rows += [(node, one) for one in of_path if not (one["ping"] and one["tcp"])]
+        of_path = [exchange for exchange in exchanges if exchange["path"] == path]
+        rows += [
+            (node, exchange) for exchange in of_path if not (exchange["ping"] and exchange["tcp"])
+        ]
     return rows
 
 
 def _what_passed(exchanges: Iterable[Exchange]) -> str:
     """Return in words what passed from at least one end."""
-    known = list(exchanges)
-    names = [name for name, key in NAMES.items() if any(one[key] for one in known)]
+    records = list(exchanges)
+    names = [name for name, key in NAMES.items() if any(exchange[key] for exchange in records)]
     return " and ".join(names) or "neither ping nor TCP"
 
 
@@ -337,14 +339,23 @@ def _one_way(node: str, sent: Exchange, by_node: Mapping[str, Sequence[Exchange]
 
 
 def _of(exchanges: Iterable[Exchange], path: str, peer: str) -> Exchange | None:
-    return next((one for one in exchanges if (one["path"], one["peer"]) == (path, peer)), None)
+    return next(
+        (
+            exchange
+            for exchange in exchanges
+            if (exchange["path"], exchange["peer"]) == (path, peer)
+        ),
+        None,
+    )
 
 
 def _last_device(node: str, sent: Exchange, there: Exchange) -> str:
     """Say at which device of the way the datagrams were last seen."""
     enough = SEEN * sent["sent"]
-    way = [(node, one["device"], one["out"]) for one in sent["devices"]]
-    way += [(sent["peer"], one["device"], one["back"]) for one in reversed(there["devices"])]
+    way = [(node, record["device"], record["out"]) for record in sent["devices"]]
+    way += [
+        (sent["peer"], record["device"], record["back"]) for record in reversed(there["devices"])
+    ]
     passed = [(host, device) for host, device, count in way if count >= enough]
     if not passed:
         return f"no device of {node} counted them"

@@ -94,22 +94,24 @@ def nodes_of(manifest: Manifest) -> Nodes:
 def differences(nodes: Nodes) -> list[tuple[str, list[str]]]:
     """Return ``[(name, [value of each node])]`` of what differs between the nodes."""
     befores = [before for before, _after in nodes.values()]
-    found: list[tuple[str, list[str]]] = []
+    differing: list[tuple[str, list[str]]] = []
     for name in sorted(set(chain.from_iterable(befores))):
         values = [before.get(name, text.NONE) for before in befores]
         if len(set(values)) > 1 and not ALWAYS_DIFFERENT.search(name):
-            found.append((name, values))
-    return found
+            differing.append((name, values))
+    return differing
 
 
 def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
     """Return ``[(node, name, before, after)]`` of what was not the same after the campaign."""
-    found: list[tuple[str, str, str, str]] = []
+    changed: list[tuple[str, str, str, str]] = []
     for node, (before, after) in nodes.items():
         for name in sorted(set(before) | set(after)) if after else ():
             if before.get(name) != after.get(name) and not ALWAYS_DIFFERENT.search(name):
-                found.append((node, name, before.get(name, text.NONE), after.get(name, text.NONE)))
-    return found
+                changed.append(
+                    (node, name, before.get(name, text.NONE), after.get(name, text.NONE))
+                )
+    return changed
 
 
 def _table(
@@ -139,8 +141,8 @@ def _first_rows(nodes: Nodes, different: Collection[str]) -> list[PlainRow]:
     names = list(dict.fromkeys(chain.from_iterable(befores)))
     rows: list[PlainRow] = []
     for pattern, label in FIRST:
-        found = [match for match in map(pattern.fullmatch, names) if match]
-        for match in found[:6]:
+        matches = [match for match in map(pattern.fullmatch, names) if match]
+        for match in matches[:6]:
             name = match.group(0)
             values = [_shown(name, before.get(name, text.NONE)) for before in befores]
             if any(value not in (text.NONE, "") for value in values):
@@ -153,11 +155,11 @@ def placement(nodes: Nodes) -> list[str]:
     """Return what to know of the CPUs, as sentences: clock rates, the device's NUMA node, where its
     interrupts go.
     """
-    found = []
+    sentences = []
     for node, (before, _after) in nodes.items():
-        told = [*_governors(before), *_numa_nodes(before), *_interrupts(before)]
-        found += [f"{node}: {words}" for words in told]
-    return found
+        on_node = [*_governors(before), *_numa_nodes(before), *_interrupts(before)]
+        sentences += [f"{node}: {sentence}" for sentence in on_node]
+    return sentences
 
 
 def _governors(before: dict[str, str]) -> Iterator[str]:
@@ -171,10 +173,10 @@ def _numa_nodes(before: dict[str, str]) -> Iterator[str]:
     if before.get("host.cpus.numa_nodes", "0") == "0":
         return
     for match in filter(None, map(NUMA.fullmatch, before)):
-        place = before[match.group(0)]
-        if place != "-1":
+        numa_node = before[match.group(0)]
+        if numa_node != "-1":
             yield (
-                f"{match.group(1)} is at NUMA node {place}. Processes that run at another one are "
+                f"{match.group(1)} is at NUMA node {numa_node}. Processes that run at another one are "
                 "slower; client_cpus and server_cpus of a workload bind netperf."
             )
 
@@ -199,14 +201,14 @@ def _of_nodes(rows: Sequence[NodeUse]) -> list[PlainTable]:
     table = _table("CPU of the tenants' nodes", ["Profile", "Node", "Visits", "Busy, %"], cells)
     table["caption"] = (
         "Median of visits, from one visit's settings to the next's, with what lies between "
-        "trials. It stands beside the CPU of the ends, and is not added to it."
+        "trials. It is separate from the CPU of the ends, and not added to it."
     )
     return [table]
 
 
 def _share_one_kernel(nodes: Nodes) -> bool:
-    known = chain.from_iterable(before.items() for before, _after in nodes.values())
-    boots = [value for name, value in known if name.endswith("boot_id")]
+    values = chain.from_iterable(before.items() for before, _after in nodes.values())
+    boots = [value for name, value in values if name.endswith("boot_id")]
     return len(boots) > 1 and len(set(boots)) == 1
 
 
@@ -236,7 +238,7 @@ def conditions(manifest: Manifest, node_cpu: Sequence[NodeUse] = ()) -> Measured
     if not nodes:
         note = (
             "What the campaign ran on was not recorded: the results folder has no manifest.json. "
-            "These numbers cannot be compared with those of another host."
+            "These numbers cannot be compared with numbers of another host."
         )
         return MeasuredOn([note], [])
     different = differences(nodes)

@@ -46,9 +46,9 @@ def failures(analysis: Analysis) -> PlainTable | None:
 def _kinds(analysis: Analysis) -> dict[str, dict[str, int]]:
     """Return how often the trials of each profile failed, by kind."""
     kinds: dict[str, dict[str, int]] = {}
-    for own in chain.from_iterable(table.failures for table in analysis.tables):
-        for kind, times in own.kinds.items():
-            held = kinds.setdefault(own.profile, {})
+    for failures in chain.from_iterable(table.failures for table in analysis.tables):
+        for kind, times in failures.kinds.items():
+            held = kinds.setdefault(failures.profile, {})
             held[kind] = held.get(kind, 0) + times
     return kinds
 
@@ -81,10 +81,10 @@ def _share(value: float | None) -> str:
 
 def _proof(row: DeviceVerdict) -> str:
     """Return what a verdict rests on, in words."""
-    seen = PROOFS.get(row.proof, row.proof.replace("_", " "))
+    proof = PROOFS.get(row.proof, row.proof.replace("_", " "))
     if row.proof != "read_back":
-        seen += f": {_share(row.share_on)} of bytes at on, {_share(row.share_off)} at off"
-    return f"{seen}; {row.reason}" if row.reason else seen
+        proof += f": {_share(row.share_on)} of bytes at on, {_share(row.share_off)} at off"
+    return f"{proof}; {row.reason}" if row.reason else proof
 
 
 def _merged(rows: Iterable[DeviceVerdict]) -> list[DeviceEvidence]:
@@ -93,11 +93,11 @@ def _merged(rows: Iterable[DeviceVerdict]) -> list[DeviceEvidence]:
     for row in rows:
         key = row.factor, row.node, row.end, row.device, row.verdict, _proof(row)
         merged.setdefault(key, []).append(row.path)
-    found = []
+    devices = []
     for (factor, node, end, device, verdict, proof), paths in merged.items():
         where = f"{node} ({end}) {device}, {text.listed(paths)}"
-        found.append(DeviceEvidence(factor, where, verdict, proof))
-    return found
+        devices.append(DeviceEvidence(factor, where, verdict, proof))
+    return devices
 
 
 def evidence(rows: Sequence[DeviceVerdict]) -> SettingEvidence:
@@ -112,8 +112,8 @@ def evidence(rows: Sequence[DeviceVerdict]) -> SettingEvidence:
         notes.append(
             "The settings were changed together, so another setting may have caused a verdict."
         )
-    found = _merged(rows)
-    return SettingEvidence(notes, found, folded=len(found) > FOLD)
+    devices = _merged(rows)
+    return SettingEvidence(notes, devices, folded=len(devices) > FOLD)
 
 
 def marked(digest: Digest) -> MarkedTrials:
@@ -127,21 +127,23 @@ def marked(digest: Digest) -> MarkedTrials:
 
 def _summary(digest: Digest) -> str:
     reasons = [
-        f"{name} {seen['left_out']:,}"
-        for name, seen in sorted(digest.guards.items())
-        if seen["left_out"]
+        f"{name} {marks['left_out']:,}"
+        for name, marks in sorted(digest.guards.items())
+        if marks["left_out"]
     ]
-    told = f" ({', '.join(reasons)})" if reasons else ""
+    listed = f" ({', '.join(reasons)})" if reasons else ""
     return (
         f"{text.count(digest.trials, 'trial')}: {digest.failed:,} failed, {digest.left_out:,} left out "
-        f"because a guard marked them{told}. Other marks are warnings."
+        f"because a guard marked them{listed}. Other marks are warnings."
     )
 
 
 def _guards(digest: Digest) -> PlainTable:
     rows: list[PlainRow] = []
-    for name, seen in sorted(digest.guards.items()):
-        rows.append({"cells": [name, str(seen["trials"]), str(seen["left_out"]), seen["reason"]]})
+    for name, marks in sorted(digest.guards.items()):
+        rows.append(
+            {"cells": [name, str(marks["trials"]), str(marks["left_out"]), marks["reason"]]}
+        )
     head = ["Guard", "Trials", "Left out", "First reason"]
     return {"head": head, "text": [head[0], head[3]], "rows": rows}
 

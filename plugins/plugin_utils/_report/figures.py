@@ -70,7 +70,7 @@ def sections(
     drawn = tables[:MOST_TABLES]
     control = plan["control"]
     levels = {name: profile["levels"] for name, profile in plan["profiles"].items()}
-    found = [
+    candidates = [
         _section(
             "interactions",
             "Settings that act together",
@@ -117,4 +117,4 @@ def sections(
             trials.over_time,
         ),
     ]
-    return [section for section in found if section.figures]
+    return [section for section in candidates if section.figures]

@@ -68,18 +68,18 @@ def markdown_environment() -> tuple[jinja2.Environment, Callable[[str], str]]:
     plain = environment(is_page=False)
     import markupsafe  # noqa: PLC0415
 
-    made = markupsafe.Markup
+    markup = markupsafe.Markup
 
     def shown(value: object) -> object:
-        return value if isinstance(value, made) else made(_with_links(markdown.escape(value)))
+        return value if isinstance(value, markup) else markup(_with_links(markdown.escape(value)))
 
     new = plain.overlay(autoescape=True, finalize=shown)
     new.filters = {
         **plain.filters,
-        "code": lambda value: made(markdown.code(value)),
-        "block": lambda value: made(markdown.block(value)),
+        "code": lambda value: markup(markdown.code(value)),
+        "block": lambda value: markup(markdown.block(value)),
     }
-    return new, made
+    return new, markup
 
 
 def preload() -> None:
@@ -105,7 +105,7 @@ class Link(NamedTuple):
 def _links(report: CampaignReport) -> list[Link]:
     """Return the sections that the page has, in their order."""
     figures = [(section.id, section.title, True) for section in report.figures]
-    found = [
+    sections = [
         ("settings", "Settings", True),
         ("study", "As in the study", report.study),
         ("search", "The search", report.search),
@@ -118,7 +118,7 @@ def _links(report: CampaignReport) -> list[Link]:
         ("repeat", "Repeat it", True),
         ("numbers", "Numbers", True),
     ]
-    return [Link(ident, title) for ident, title, is_there in found if is_there]
+    return [Link(ident, title) for ident, title, is_there in sections if is_there]
 
 
 def render(report: CampaignReport) -> str:

@@ -1,13 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the differences in an imported campaign are worth: beside the confidence that each run
-itself reached. Pure.
+"""What the differences in an imported campaign are worth, given the confidence that each run
+reached. Pure.
 
-Where runs were not repeated there is no interval of ours. But netperf says how wide its own was
-(``-I``), and the width of a difference follows from the two: relative half widths add in squares,
-those of throughput and CPU in a service demand too. The manual of netperf prints whole widths: 6.8
-% means within 3.4 % to either side.
+Runs that were not repeated give no interval. But netperf prints the width of its own interval
+(``-I``), and the width of a difference follows from two of them: relative half widths add in
+squares, also for throughput and CPU in a service demand. netperf prints full widths: 6.8 % means
+within 3.4 % to either side.
 """
 
 from __future__ import annotations
@@ -75,20 +75,24 @@ def _differences(
         before = quantity.value(control)
         after = quantity.value(other)
         if before and after:
-            one = _half_width(control, quantity.widths)
-            two = _half_width(other, quantity.widths)
-            half = None if one is None or two is None else math.hypot(one, two)
+            control_width = _half_width(control, quantity.widths)
+            other_width = _half_width(other, quantity.widths)
+            half = (
+                None
+                if control_width is None or other_width is None
+                else math.hypot(control_width, other_width)
+            )
             yield 100 * (after / before - 1), half
 
 
 def _sentence(
-    profile: str, control: str, label: str, found: Sequence[tuple[float, float | None]]
+    profile: str, control: str, label: str, differences: Sequence[tuple[float, float | None]]
 ) -> str:
-    judged = [(difference, half) for difference, half in found if half is not None]
-    values = [difference for difference, _half in found]
+    judged = [(difference, half) for difference, half in differences if half is not None]
+    values = [difference for difference, _half in differences]
     start = (
         f"{profile} to {control}, {label}: {min(values):+.1f} to {max(values):+.1f} % in "
-        f"{text.count(len(found), 'pair')} of runs"
+        f"{text.count(len(differences), 'pair')} of runs"
     )
     if not judged:
         return f"{start}; netperf printed no confidence width, so how much it is worth is not known"
@@ -110,16 +114,16 @@ class RunPlace(NamedTuple):
 
 def _places(trials: Iterable[Trial]) -> dict[RunPlace, Results]:
     """Return the results by place, then by profile."""
-    found: dict[RunPlace, Results] = {}
+    results: dict[RunPlace, Results] = {}
     for trial in trials:
         if trial["result"]:
-            place = RunPlace(trial["path"], trial["mtu"], trial["workload"]["name"])
-            found.setdefault(place, {}).setdefault(trial["profile"], []).append(trial["result"])
-    return found
+            run = RunPlace(trial["path"], trial["mtu"], trial["workload"]["name"])
+            results.setdefault(run, {}).setdefault(trial["profile"], []).append(trial["result"])
+    return results
 
 
 def _pairs(places: Iterable[Results], control: str, profile: str) -> list[RunPair]:
-    """Return the results of the control and of a profile that were made one beside the other."""
+    """Return the paired results of the control and a profile."""
     pairs: list[RunPair] = []
     for profiles in places:
         pairs += zip(profiles.get(control, ()), profiles.get(profile, ()))
@@ -139,29 +143,29 @@ def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
     control = plan["control"]
     runs = [trial["result"] for trial in trials if trial["result"]]
     missed = sum(result.get("confidence_met") is False for result in runs)
-    found = [
+    sentences = [
         f"imported from {plan['source']}: {text.count(len(runs), 'run')}, of which {missed} missed the confidence "
         "that was asked for"
     ]
     places = _places(trials).values()
     if not _was_repeated(places):
-        found.append(
+        sentences.append(
             "no run was repeated: there is no interval, and no difference between profiles is a finding"
         )
     others = [profile for profile in plan["profiles"] if profile != control]
     for profile, quantity in product(others, QUANTITIES):
         differences = list(_differences(_pairs(places, control, profile), quantity))
         if differences:
-            found.append(_sentence(profile, control, quantity.label, differences))
-    return found
+            sentences.append(_sentence(profile, control, quantity.label, differences))
+    return sentences
 
 
 def answer(tables: Sequence[NamedTable], plan: Plan) -> list[Sentence]:
     """Return the answer of imported logs: the largest differences, and what limits them."""
-    rows = [found for found in rows_of(tables, first=True) if found.row.effect.ratio]
-    shown = [found for found in rows if found.row.effect.outcome in SHOWN]
-    largest = sorted(shown, key=lambda found: -text.distance(found.row.effect.ratio))[:MOST_NAMED]
-    lines = [line(found.row.effect.outcome, _difference(found)) for found in largest]
+    rows = [row for row in rows_of(tables, first=True) if row.row.effect.ratio]
+    shown = [row for row in rows if row.row.effect.outcome in SHOWN]
+    largest = sorted(shown, key=lambda row: -text.distance(row.row.effect.ratio))[:MOST_NAMED]
+    lines = [line(row.row.effect.outcome, _difference(row)) for row in largest]
     if len(shown) > MOST_NAMED:
         lines.append(line("note", f"These are the largest of {len(shown)} differences."))
     if not shown:
@@ -170,6 +174,6 @@ def answer(tables: Sequence[NamedTable], plan: Plan) -> list[Sentence]:
     return [*lines, line("note", LIMITS.format(source=plan["source"]))]
 
 
-def _difference(found: RowPlace) -> str:
-    words = effect(found.row.effect, found.quantity.label, found.quantity.control)
-    return f"{found.row.label}: {words} for {place(found.table)}."
+def _difference(row: RowPlace) -> str:
+    difference = effect(row.row.effect, row.quantity.label, row.quantity.control)
+    return f"{row.row.label}: {difference} for {place(row.table)}."

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...module_utils._base.quoting import shell_line
 from ...module_utils._ethtool.features import Features
 from .._analysis.campaign_verdicts import features_of
-from .._analysis.payload_findings import is_broken
+from .._analysis.integrity import is_broken
 from .._analysis.result import Hop, NamedCure, PathFinding, PayloadFindings
 from .._campaign.nouns import Plan
 from .._campaign.plan_file import paths_of
@@ -71,7 +71,7 @@ class Issue(NamedTuple):
     cure: str
     facts: PlainTable
     around: list[str]  # the network that carries the path
-    found: list[str]  # the features of the suspects
+    features: list[str]  # of the suspects, as found
     commands: list[str]
     campaign: str
     message: str  # the smallest that arrived wrong
@@ -83,7 +83,7 @@ def issue(
     manifest: Manifest | None,
     nodes: Mapping[str, Collection[str]],
 ) -> Issue | None:
-    """Return what to report; None where nothing is broken. ``nodes`` are those of each end."""
+    """Return the issue to report; None if nothing is broken. ``nodes`` are the nodes of each end."""
     broken = [row for row in payload.paths if is_broken(row.verdict)]
     if not broken:
         return None
@@ -96,7 +96,7 @@ def issue(
         cure=_cure(payload.cure),
         facts=_facts(before, suspects),
         around=_around(plan, broken[0], before),
-        found=_found(suspects[:MOST_DEVICES]),
+        features=_features_listed(suspects[:MOST_DEVICES]),
         commands=_commands(suspects),
         campaign=plan["name"],
         message=_message(broken[0]),
@@ -105,8 +105,8 @@ def issue(
 
 def _before(manifest: Manifest | None, node: str) -> dict[str, Any]:
     """Return what a node was before the campaign; nothing where it is not recorded."""
-    known = (manifest["nodes"].get(node) or {}) if manifest else {}
-    return dict(known.get("before") or {})
+    node_manifest = (manifest["nodes"].get(node) or {}) if manifest else {}
+    return dict(node_manifest.get("before") or {})
 
 
 def _title(row: PathFinding) -> str:
@@ -141,33 +141,33 @@ def _places(plan: Plan, row: PathFinding) -> list[tuple[str, str, tuple[str, ...
     """Return (end, device class, features) at which the fault can be: the hops, or all that was
     varied.
     """
-    found = [(hop.side, hop.devices, tuple(hop.settings)) for hop, *_near in row.hops]
-    if found:
-        return found
+    hops = [(hop.side, hop.devices, tuple(hop.settings)) for hop, *_near in row.hops]
+    if hops:
+        return hops
     for factor in plan["factors"]:
         if factor["name"] in row.off and factor["kind"] == "feature":
             for end in factor["sides"]:
-                found += [(end, name, tuple(factor["settings"])) for name in factor["devices"]]
-    return found
+                hops += [(end, name, tuple(factor["settings"])) for name in factor["devices"]]
+    return hops
 
 
 def _suspects(
     plan: Plan, row: PathFinding, manifest: Manifest | None, names: Mapping[str, str]
 ) -> list[Suspect]:
     """Return the devices at these places that the manifest has, the tunnel's first."""
-    found: dict[tuple[str, str], Suspect] = {}
-    places = sorted(_places(plan, row), key=lambda place: place[1] != "tunnel")
+    suspects: dict[tuple[str, str], Suspect] = {}
+    places = sorted(_places(plan, row), key=lambda candidate: candidate[1] != "tunnel")
     for end, device_class, settings in places:
         node = names.get(end, "")
         for key in _classes(_before(manifest, node)).get(device_class, ()):
             netns, _slash, name = key.rpartition("/")
             listed = features_of(manifest, node, key)
-            found.setdefault((end, key), Suspect(end, netns, name, settings, listed))
-    return list(found.values())
+            suspects.setdefault((end, key), Suspect(end, netns, name, settings, listed))
+    return list(suspects.values())
 
 
 def _classes(before: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the devices of each class; of results of earlier versions those of the underlay."""
+    """Return the devices of each class; for results of earlier versions, the underlay's devices."""
     links: Iterable[str] = before.get("links") or ()
     return before.get("classes") or {"underlay": list(links)}
 
@@ -184,12 +184,12 @@ def _facts(before: Mapping[str, dict[str, Any]], suspects: list[Suspect]) -> Pla
             _told(_host(before.get(end, {})).get("tools", {}).get("ethtool")) for end in ENDS
         ],
     }
-    known = {name: cells for name, cells in rows.items() if set(cells) != {UNKNOWN}}
+    recorded = {name: cells for name, cells in rows.items() if set(cells) != {UNKNOWN}}
     head = ["", *ENDS]
     return {
         "head": head,
         "text": head,
-        "rows": [{"cells": [name, *cells]} for name, cells in known.items()],
+        "rows": [{"cells": [name, *cells]} for name, cells in recorded.items()],
     }
 
 
@@ -210,9 +210,9 @@ def _kernel(before: Mapping[str, Any]) -> str:
 def _drivers(before: Mapping[str, Any], end: str, suspects: Iterable[Suspect]) -> str:
     """Return the underlay's devices of an end and its suspects, each with driver and firmware."""
     keys = list(_classes(before).get("underlay", ()))[:MOST_DEVICES]
-    named = [_key(one) for one in suspects if one.end == end]
-    words = [_driver(before, key) for key in dict.fromkeys([*named[:MOST_DEVICES], *keys])]
-    return _told("; ".join(words))
+    named = [_key(suspect) for suspect in suspects if suspect.end == end]
+    drivers = [_driver(before, key) for key in dict.fromkeys([*named[:MOST_DEVICES], *keys])]
+    return _told("; ".join(drivers))
 
 
 def _key(suspect: Suspect) -> str:
@@ -220,8 +220,8 @@ def _key(suspect: Suspect) -> str:
 
 
 def _driver(before: Mapping[str, Any], key: str) -> str:
-    told = ((before.get("devices") or {}).get(key) or {}).get("driver") or {}
-    parts = [told.get(name) for name in ("driver", "version", "firmware-version")]
+    driver = ((before.get("devices") or {}).get(key) or {}).get("driver") or {}
+    parts = [driver.get(name) for name in ("driver", "version", "firmware-version")]
     name = key.rpartition("/")[2]
     return f"{name}: {' '.join(map(str, filter(None, parts))) or UNKNOWN}"
 
@@ -243,39 +243,41 @@ def _cni_of(device: str) -> str | None:
     return next((name for begin, name in CNIS.items() if device.startswith(begin)), None)
 
 
-def _found(suspects: Iterable[Suspect]) -> list[str]:
+def _features_listed(suspects: Iterable[Suspect]) -> list[str]:
     """Return what ``ethtool -k`` lists of the devices as found, as far as it can be changed."""
     lines: list[str] = []
-    for one in suspects:
-        for state, names in _features(one.features).items():
-            lines.append(printable(f"{one.name} ({one.end}) {state}: {' '.join(sorted(names))}"))
+    for suspect in suspects:
+        for state, names in _features(suspect.features).items():
+            lines.append(
+                printable(f"{suspect.name} ({suspect.end}) {state}: {' '.join(sorted(names))}")
+            )
     return lines
 
 
 def _features(features: Features) -> dict[str, list[str]]:
     """Return the features of a device that can be changed, by how they were found."""
-    found: dict[str, list[str]] = {}
+    by_state: dict[str, list[str]] = {}
     for name, state in features.items():
         if state["fixed"]:
             continue
-        found.setdefault("on" if state["active"] else "off", []).append(name)
+        by_state.setdefault("on" if state["active"] else "off", []).append(name)
         if state.get("requested") not in (None, state["active"]):
-            found.setdefault("requested otherwise", []).append(name)
-    return found
+            by_state.setdefault("requested otherwise", []).append(name)
+    return by_state
 
 
 def _commands(suspects: Iterable[Suspect]) -> list[str]:
     """Return the commands that break the path, and that cure it. A name that would need quotes is no
     name of a device.
     """
-    found: list[str] = []
-    for one in suspects:
-        if not PLAIN_NAME.match(f"{one.netns}/{one.name}"):
+    lines: list[str] = []
+    for suspect in suspects:
+        if not PLAIN_NAME.match(f"{suspect.netns}/{suspect.name}"):
             continue
-        inside = ["ip", "netns", "exec", one.netns] if one.netns else []
-        words = [[*inside, "ethtool", "-K", one.name, name] for name in one.settings]
-        found += [f"{shell_line([*line, 'on'])}  # {one.end}; off cures" for line in words]
-    return found[:MOST_COMMANDS]
+        inside = ["ip", "netns", "exec", suspect.netns] if suspect.netns else []
+        commands = [[*inside, "ethtool", "-K", suspect.name, name] for name in suspect.settings]
+        lines += [f"{shell_line([*line, 'on'])}  # {suspect.end}; off cures" for line in commands]
+    return lines[:MOST_COMMANDS]
 
 
 def _message(row: PathFinding) -> str:

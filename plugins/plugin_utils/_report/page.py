@@ -67,7 +67,7 @@ NOISE_FLOOR = " The grey band is the noise floor: what two visits to the control
 def facts(plan: Plan, digest: Digest) -> list[Fact]:
     """Return the campaign in figures."""
     pairs = [f"{pair['client']}-{pair['server']}" for pair in plan.get("pairs") or ()]
-    found = [
+    figures = [
         Fact("trials", _trials(digest)),
         Fact("blocks", str(plan["blocks"])),
         Fact("profiles", str(len(plan["profiles"]))),
@@ -77,7 +77,7 @@ def facts(plan: Plan, digest: Digest) -> list[Fact]:
         Fact("seed", "" if plan["seed"] is None else str(plan["seed"])),
         Fact("took", _took(digest)),
     ]
-    return [fact for fact in found if fact.value]
+    return [fact for fact in figures if fact.value]
 
 
 def _trials(digest: Digest) -> str:
@@ -95,9 +95,9 @@ def _took(digest: Digest) -> str:
     return text.seconds(digest.last - digest.first)
 
 
-def _first_few(words: list[str], most: int) -> str:
-    others = ["others"] if len(words) > most else []
-    return text.listed(words[:most] + others)
+def _first_few(names: list[str], most: int) -> str:
+    others = ["others"] if len(names) > most else []
+    return text.listed(names[:most] + others)
 
 
 def caveats(
@@ -110,16 +110,16 @@ def caveats(
     warnings: Sequence[str],
 ) -> list[str]:
     """Return what a reader must know before relying on the answer."""
-    found = [*cautions(plan), *warnings, *_of_machines(analysis, tables)]
+    limits = [*cautions(plan), *warnings, *_of_machines(analysis, tables)]
     if digest.errors:
         error, times = max(digest.errors.items(), key=lambda item: (item[1], item[0]))
-        found.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
+        limits.append(f"the most frequent error, {text.count(times, 'time')}: {error}")
     empty = [table.title for table in tables if not table.quantities]
     if empty and digest.trials:
-        found.append(f"no result at all for {_first_few(empty, 6)}")
+        limits.append(f"no result at all for {_first_few(empty, 6)}")
     if not manifest:
-        found.append("what the campaign ran on was not recorded (no manifest.json)")
-    return [text.sentence(item).rstrip(".") + "." for item in found]
+        limits.append("what the campaign ran on was not recorded (no manifest.json)")
+    return [text.sentence(item).rstrip(".") + "." for item in limits]
 
 
 def _not_compared(unsupported: dict[str, str]) -> list[str]:
@@ -147,20 +147,20 @@ def _without_notes(table: NamedTable, common: Sequence[str]) -> NamedTable:
 
 def _of_machines(analysis: Analysis, tables: Sequence[NamedTable]) -> list[str]:
     """Return what limits the numbers on these machines."""
-    found = []
+    limits = []
     measured = [table for table in tables if table.quantities]
     saturated = [phrases.place(table) for table in measured if table.saturated]
     if saturated:
-        found.append(
+        limits.append(
             f"a CPU was busy all the time for {_first_few(saturated, 4)}: it limits the throughput there, so "
             "throughput and service demand are one piece of evidence, not two"
         )
     if analysis.methods.one_host:
-        found.append(
+        limits.append(
             "both ends share the CPUs of one machine: what the sender saves the receiver uses, so gains "
             "on two hosts can be smaller or larger"
         )
-    return found
+    return limits
 
 
 def repeat(plan: Plan) -> Repeat:
@@ -207,8 +207,8 @@ def _scatter(analysis: Analysis) -> str:
 
 
 def _search(analysis: Analysis, tables: Sequence[NamedTable]) -> SearchSection | None:
-    found = search_section.section(analysis)
-    return SearchSection(*found, effect_tables.visited(tables)) if found else None
+    section = search_section.section(analysis)
+    return SearchSection(*section, effect_tables.visited(tables)) if section else None
 
 
 def page(

@@ -27,9 +27,9 @@ MOST_NAMED = 12  # settings of a level in a sentence
 MOST_ALIKE = 3  # sets in a sentence
 
 
-def line(verdict: str, words: str, command: str = "") -> Sentence:
+def line(verdict: str, sentence: str, command: str = "") -> Sentence:
     """Return a sentence with its sign."""
-    return {"verdict": verdict, "text": words, "command": command}
+    return {"verdict": verdict, "text": sentence, "command": command}
 
 
 class RowPlace(NamedTuple):
@@ -41,16 +41,16 @@ class RowPlace(NamedTuple):
 
 
 def rows_of(tables: Iterable[NamedTable], first: bool = False) -> Iterator[RowPlace]:
-    """Yield all rows, or those of each table's ``first`` quantity."""
+    """Yield all rows, or the rows of each table's ``first`` quantity."""
     for table in tables:
         for quantity in table.quantities[: 1 if first else None]:
             for row in quantity.rows:
                 yield RowPlace(table, quantity, row)
 
 
-def largest(found: Iterable[RowPlace]) -> RowPlace:
+def largest(rows: Iterable[RowPlace]) -> RowPlace:
     """Return the row with the largest effect."""
-    return max(found, key=lambda one: text.distance(one.row.effect.ratio))
+    return max(rows, key=lambda row: text.distance(row.row.effect.ratio))
 
 
 def place(table: NamedTable) -> str:
@@ -88,8 +88,8 @@ def effect(row: Estimate, what: str = "", than: str = "") -> str:
         amount, joined = (f"the {what}", "of") if what else ("as much", "as")
         other = f" {joined} {than}" if than else ""
         return f"{ratio:.2f} times {amount}{other}{span(row)}"
-    words = [text.change(ratio), what, than and f"than {than}"]
-    return " ".join(filter(None, words)) + span(row)
+    parts = [text.change(ratio), what, than and f"than {than}"]
+    return " ".join(filter(None, parts)) + span(row)
 
 
 def settings(levels: dict[str, str], most: int = 6) -> str:
@@ -103,15 +103,15 @@ def settings(levels: dict[str, str], most: int = 6) -> str:
     factors: dict[str, list[str]] = {}
     for factor, level in levels.items():
         factors.setdefault(level, []).append(factor)
-    words = []
+    parts = []
     for level, names in factors.items():
         rest = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
-        words.append(
+        parts.append(
             f"{text.listed(names[:MOST_NAMED] + rest)} {level}"
             if len(names) > 1
             else f"{names[0]}={level}"
         )
-    return "; ".join(words)
+    return "; ".join(parts)
 
 
 def alike(analysis: Analysis) -> str:
@@ -121,8 +121,8 @@ def alike(analysis: Analysis) -> str:
     others = [analysis.names[name] for name in analysis.recommendation.not_told_apart]
     if not others:
         return ""
-    words = others[:MOST_ALIKE] + [f"{len(others) - MOST_ALIKE} more"] * (len(others) > MOST_ALIKE)
-    named = "; ".join(words) if any("," in word for word in words) else text.listed(words)
+    names = others[:MOST_ALIKE] + [f"{len(others) - MOST_ALIKE} more"] * (len(others) > MOST_ALIKE)
+    named = "; ".join(names) if any("," in word for word in names) else text.listed(names)
     fewest = ". It changes the fewest settings" if _changes_fewest(analysis) else ""
     return f"Not shown to differ from it: {named}{fewest}."
 
@@ -132,13 +132,13 @@ def _changes_fewest(analysis: Analysis) -> bool:
     settings.
     """
     profiles = analysis.profiles
-    wanted = analysis.recommendation
+    advice = analysis.recommendation
     changed = {
         name: len(differing(levels, profiles[analysis.control]))
         for name, levels in profiles.items()
     }
-    return not wanted.name or all(
-        changed[name] >= changed[wanted.name] for name in wanted.not_told_apart
+    return not advice.name or all(
+        changed[name] >= changed[advice.name] for name in advice.not_told_apart
     )
 
 
@@ -158,5 +158,8 @@ def set_names(
     levels = {factor["name"]: factor["levels"] for factor in factors}
     if not search:
         return names_of_sets(levels, profiles, (), ())
-    standings = [*(one["standing"] for one in search["rounds"]), search.get("standing")]
+    standings = [
+        *(search_round["standing"] for search_round in search["rounds"]),
+        search.get("standing"),
+    ]
     return names_of_sets(levels, profiles, standings, search["nominees"])

@@ -42,14 +42,14 @@ class Chosen(NamedTuple):
     """The rows of a table's main quantity that are shown, and how many are not."""
 
     rows: list[QuantityRow]
-    left: int
+    hidden: int
 
 
 class ConsoleTable(NamedTuple):
     """A table in the console, line by line."""
 
     lines: list[str]
-    left: str  # what says how many profiles are not shown, or nothing
+    hidden: str  # the number of profiles that are not shown, or an empty text
 
 
 class Compared(NamedTuple):
@@ -73,12 +73,12 @@ def chosen(table: NamedTable, most: int) -> Chosen:
 
 def _demands(table: NamedTable, profile: str | None) -> str:
     """Return the ratios of service demand at the ends, ``0.58 / 0.61``."""
-    found = []
+    ratios = []
     for quantity in table.quantities:
         if quantity.group.startswith("service_demand"):
             row = next((row for row in quantity.rows if row.profile == profile), None)
-            found.append(text.NONE if row is None else row.printed)
-    return " / ".join(found)
+            ratios.append(text.NONE if row is None else row.printed)
+    return " / ".join(ratios)
 
 
 def _columns(*cells: str) -> str:
@@ -104,7 +104,7 @@ def _console_table(table: NamedTable, most: int) -> ConsoleTable:
     if control:
         spread = text.spread(control.q1, control.q3)
         lines.append(_columns(quantity.control, text.number(control.median), spread, "1"))
-    rows, left = chosen(table, most)
+    rows, hidden = chosen(table, most)
     for row in rows:
         median = text.number(row.spread.median)
         spread = text.spread(row.spread.q1, row.spread.q3)
@@ -112,18 +112,18 @@ def _console_table(table: NamedTable, most: int) -> ConsoleTable:
         cells = row.label, median, spread, row.printed, _interval(row.effect), demands
         lines.append(_columns(*cells))
     lines += textwrap.wrap(table.packets, 96, initial_indent="  ", subsequent_indent="  ")
-    return ConsoleTable(lines, text.count(left, "profile") if left else "")
+    return ConsoleTable(lines, text.count(hidden, "profile") if hidden else "")
 
 
 def _untested(tables: Iterable[NamedTable]) -> bool:
-    return any(found.row.printed.endswith(text.UNTESTED) for found in rows_of(tables))
+    return any(row.row.printed.endswith(text.UNTESTED) for row in rows_of(tables))
 
 
 def _wrapped(item: Sentence) -> str:
     """Return a sentence of the answer as lines; a command stays whole, to be copied."""
-    words = f"{SIGNS[item['verdict']] or '- '}{item['text']}".replace(" %", "\u00a0%")
+    sentence = f"{SIGNS[item['verdict']] or '- '}{item['text']}".replace(" %", "\u00a0%")
     lines = textwrap.wrap(
-        words, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        sentence, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
     if item["command"]:
         lines.append(f"  {item['command']}")
@@ -154,7 +154,7 @@ def _interval(row: Estimate) -> str:
 
 
 def _medians(table: NamedTable, row: QuantityRow) -> str:
-    """Return the median of a profile, and that of the control before it where it has one."""
+    """Return the median of a profile, after the control's median if there is one."""
     if row.spread.median is None:
         return ""
     quantity = table.quantities[0]
@@ -194,27 +194,27 @@ def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
         )
     most = max(1, MARKDOWN_ROWS // len(tables))
     rows = []
-    left = 0
+    hidden = 0
     for table in tables:
         shown = chosen(table, most)
         rows += [_row(table, row) for row in shown.rows]
-        left += shown.left
+        hidden += shown.hidden
     if not rows:
         return Compared(
             None, "There is nothing to compare: what the profiles set is not taken by any device."
         )
-    found = _without_empty_columns(HEAD, rows)
+    table_shown = _without_empty_columns(HEAD, rows)
     untested = ", ? that it is not known" if _untested(tables) else ""
     notes = [
         f"Ratio to {tables[0].quantities[0].control}, {paired}; ~ means no difference that "
         f"matters{untested}; p is corrected for the whole report."
     ]
-    if "service demand" in found["head"]:
+    if "service demand" in table_shown["head"]:
         notes.append("Service demand: its ratio at client / server; less is better.")
     notes += [f"{table.short}: {table.packets}" for table in tables if table.packets]
-    if left:
-        notes.append(f"{text.count(left, 'smaller effect')} not shown here.")
-    return Compared(found, " ".join(notes))
+    if hidden:
+        notes.append(f"{text.count(hidden, 'smaller effect')} not shown here.")
+    return Compared(table_shown, " ".join(notes))
 
 
 def _verdicts(rows: Sequence[DeviceEvidence]) -> PlainTable:
@@ -232,19 +232,19 @@ def markdown(report: CampaignReport) -> str:
     )
 
 
-def issue_text(found: Issue) -> str:
+def issue_text(issue: Issue) -> str:
     """Return issue.md."""
-    return _render_markdown("issue.md.j2", found._asdict())
+    return _render_markdown("issue.md.j2", issue._asdict())
 
 
 def _render_markdown(name: str, values: Mapping[str, object], **other: object) -> str:
     """Return a template of the report as Markdown: what it shows is escaped but for what a filter
     has made.
     """
-    environment, made = html.markdown_environment()
+    environment, markup = html.markdown_environment()
     environment.filters.update(
-        sign=lambda item: made(SIGNS[item["verdict"]]),
-        table=lambda table: made(_markdown_table(table)),
+        sign=lambda item: markup(SIGNS[item["verdict"]]),
+        table=lambda table: markup(_markdown_table(table)),
     )
     return environment.get_template(name).render(values, **other)
 
@@ -254,6 +254,6 @@ def _render(name: str, report: CampaignReport, **other: object) -> str:
     environment = html.environment(is_page=False)
     environment.filters.update(
         wrapped=_wrapped,
-        lines=lambda words: "\n".join(textwrap.wrap(words, 98)),
+        lines=lambda sentence: "\n".join(textwrap.wrap(sentence, 98)),
     )
     return environment.get_template(name).render(vars(report), **other)

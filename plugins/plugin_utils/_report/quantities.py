@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which comparisons of an analysis the report shows, and how it calls them. Small datagrams have packets
-a second beside Mbit/s: there each packet costs, not its bytes.
+"""Which comparisons of an analysis the report shows, and how it calls them. Small datagrams have
+packets a second in addition to Mbit/s: there each packet costs, not its bytes.
 """
 
 from __future__ import annotations
@@ -113,22 +113,22 @@ def _quantities(
 
     A full factorial shows its main effects first, then what they rest on.
     """
-    found = []
+    quantities = []
     after = []
     for metric in metrics:
         rows = _of_profiles(metric, left_out, names)
         if not metric.main_effects:
-            found.append(_quantity(metric, rows))
+            quantities.append(_quantity(metric, rows))
             continue
-        found.append(_main_effects(metric))
+        quantities.append(_main_effects(metric))
         if metric.metric in MAIN:
             label = f"{_label(metric)} of each profile"
             profiles = _quantity(metric, rows, name="profiles", label=label)
             after += [_interactions(metric), profiles]
-    return found + [quantity for quantity in after if quantity.rows]
+    return quantities + [quantity for quantity in after if quantity.rows]
 
 
-def _notes(metrics: Sequence[Comparison], said: Collection[str]) -> list[str]:
+def _notes(metrics: Sequence[Comparison], already_noted: Collection[str]) -> list[str]:
     """Return the warnings of a table's metrics; what is said of all of them, or of the campaign, is
     not said again.
     """
@@ -138,7 +138,7 @@ def _notes(metrics: Sequence[Comparison], said: Collection[str]) -> list[str]:
             labels.setdefault(warning, []).append(_label(metric))
     notes = []
     for warning, names in labels.items():
-        if warning in said:
+        if warning in already_noted:
             continue
         start = "" if len(names) == len(metrics) else f"{', '.join(names)}: "
         notes.append(f"{start}{warning}.")
@@ -163,20 +163,23 @@ def _medians(
 def shown_tables(analysis: Analysis, left_out: Collection[str]) -> list[NamedTable]:
     """Return the tables that the report shows, without the profiles that are ``left_out``.
 
-    Of a search they are those of its confirmation, once there is one: what it visited before claims
-    nothing. They have the medians of all that it visited.
+    A search shows the tables of its confirmation, once there is one: earlier visits claim nothing.
+    The tables have the medians of all visited profiles.
     """
     names = analysis.names
     visited: dict[str, dict[str, Medians]] = {}
     if analysis.search:
-        visited = {one.id: _medians(_shown(one), left_out, names) for one in analysis.tables}
-    found = []
+        visited = {
+            visited_table.id: _medians(_shown(visited_table), left_out, names)
+            for visited_table in analysis.tables
+        }
+    shown = []
     for table, name in zip(analysis.claimed, name_tables(analysis.claimed)):
         metrics = _shown(table)
         medians = _medians(metrics, left_out, names)
-        for metric, own in visited.get(table.id, {}).items():
-            medians[metric] = {**own, **medians.get(metric, {})}
-        found.append(
+        for metric, all_medians in visited.get(table.id, {}).items():
+            medians[metric] = {**all_medians, **medians.get(metric, {})}
+        shown.append(
             NamedTable(
                 **vars(table),
                 title=name.title,
@@ -186,7 +189,7 @@ def shown_tables(analysis: Analysis, left_out: Collection[str]) -> list[NamedTab
                 quantities=_quantities(metrics, left_out, names),
             )
         )
-    return found
+    return shown
 
 
 def common_notes(tables: Iterable[NamedTable]) -> list[str]:
@@ -194,12 +197,12 @@ def common_notes(tables: Iterable[NamedTable]) -> list[str]:
     notes = [table.notes for table in tables if table.quantities]
     if len(notes) < 2:
         return []
-    return [note for note in notes[0] if all(note in own for own in notes)]
+    return [note for note in notes[0] if all(note in notes_of_table for notes_of_table in notes)]
 
 
 def added(tables: Sequence[NamedTable], plan: Plan) -> list[NamedTable]:
-    """Return the tables, those of small datagrams with a sentence and a note that gives their rates
-    in packets a second.
+    """Return the tables; small datagrams get a sentence and a note with their rates in packets a
+    second.
     """
     sizes = {load["name"]: load["message_size"] for load in plan["workloads"]}
     return [_with_rates(table, sizes.get(table.workload)) for table in tables]
@@ -209,8 +212,8 @@ def _with_rates(table: NamedTable, size: int | None) -> NamedTable:
     medians = table.medians.get("throughput")
     if table.test != "UDP_STREAM" or not size or size > SMALL or not medians:
         return table
-    words = _sentence(medians, size)
-    return replace(table, packets=words, notes=[*table.notes, words])
+    sentence = _sentence(medians, size)
+    return replace(table, packets=sentence, notes=[*table.notes, sentence])
 
 
 def _sentence(medians: dict[str, float], size: int) -> str:

@@ -26,8 +26,8 @@ from ...module_utils._host import files
 from .._analysis.campaign_verdicts import verdicts_of
 from .._analysis.cure import cure_of
 from .._analysis.encode import encoded
+from .._analysis.integrity import cure_in
 from .._analysis.integrity import verdicts as path_verdicts
-from .._analysis.payload_findings import cure_in
 from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
@@ -154,7 +154,7 @@ class ReportOfAnalysis(NamedTuple):
 
     report: CampaignReport
     analysis: Analysis
-    advice: dict[str, Any]
+    advice: recommended.Recommended
     issue: Issue | None
     daemonset: str | None
 
@@ -180,9 +180,8 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
         digest = digested()
     checks = digest.checks
     verdicts = path_verdicts(plan, checks) if checks.whole() else []
-    known = dict(manifest) if manifest else None
     cure = cure_of(plan, checks, {(row.path, row.mtu): row.blames for row in verdicts})
-    advice = recommended.recommendation(analysis.recommendation, plan, known, cure, digest.last)
+    advice = recommended.recommendation(analysis.recommendation, plan, manifest, cure, digest.last)
     if verdicts and not standing:
         paths = broken.findings(plan, checks, verdicts, broken.hosts_of(manifest))
         payload = PayloadFindings(paths=paths, cure=cure_in(advice))
@@ -211,19 +210,19 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
 
 def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
     """Write all outputs of the campaign in ``folder`` into the folder ``new``."""
-    made = _report_of(folder, new, standing)
-    _write_json(new, "analysis.json", made.analysis)
-    _write(new, "recommended.yml", recommended.document(made.advice))
-    _write(new, "report.txt", plain.console(made.report))
-    _write(new, "report.md", plain.markdown(made.report))
-    _write(new, "report.html", html.render(made.report))
-    _write(new, "junit.xml", junit.campaign(made.analysis))
-    _write(new, "metrics.prom", openmetrics.openmetrics(made.analysis))
-    if made.issue:
-        _write(new, ISSUE, plain.issue_text(made.issue))
-    if made.daemonset:
-        _write(new, daemonset.FILE, made.daemonset)
-    return made
+    results = _report_of(folder, new, standing)
+    _write_json(new, "analysis.json", results.analysis)
+    _write(new, "recommended.yml", recommended.document(results.advice))
+    _write(new, "report.txt", plain.console(results.report))
+    _write(new, "report.md", plain.markdown(results.report))
+    _write(new, "report.html", html.render(results.report))
+    _write(new, "junit.xml", junit.campaign(results.analysis))
+    _write(new, "metrics.prom", openmetrics.openmetrics(results.analysis))
+    if results.issue:
+        _write(new, ISSUE, plain.issue_text(results.issue))
+    if results.daemonset:
+        _write(new, daemonset.FILE, results.daemonset)
+    return results
 
 
 def _same(new: str, old: str) -> bool:
@@ -261,10 +260,10 @@ def _artifacts(analysis: Analysis) -> Artifacts:
     for table in analysis.claimed:
         for metric in table.comparisons:
             states.update(effect.state for effect in metric.effects if effect.state)
-    wanted = analysis.recommendation
+    advice = analysis.recommendation
     return {
         "states": dict(sorted(states.items())),
-        "recommended": wanted.changes or wanted.levels,
+        "recommended": advice.changes or advice.levels,
         "payload": _payload_artifact(analysis),
     }
 
@@ -272,9 +271,9 @@ def _artifacts(analysis: Analysis) -> Artifacts:
 def _payload_artifact(analysis: Analysis) -> dict[str, Any]:
     if analysis.payload is None:
         return {"paths": []}
-    found: dict[str, Any] = json.loads(json.dumps(analysis.payload, default=encoded))
-    found["paths"] = list(map(_of_path, found["paths"]))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(analysis.payload, default=encoded))
+    document["paths"] = list(map(_of_path, document["paths"]))
+    return document
 
 
 def _of_path(row: dict[str, Any]) -> dict[str, Any]:
@@ -298,7 +297,7 @@ class MadeReport(Artifacts):
     headline: str
     standing: str | None
     table: str
-    recommendation: dict[str, Any]
+    recommendation: recommended.Recommended
     diff: Diff
 
 
@@ -324,24 +323,24 @@ def _changed(new: str, folder: str, names: Iterable[str]) -> list[str]:
     ]
 
 
-def _told(made: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
-    running = made.report.running
-    of_broken = {ISSUE: made.issue, daemonset.FILE: made.daemonset}
+def _told(results: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
+    running = results.report.running
+    of_broken = {ISSUE: results.issue, daemonset.FILE: results.daemonset}
     names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]
     return {
         "changed": changed,
         "files": {name: os.path.join(folder, name) for name in names},
-        "headline": made.report.headline,
+        "headline": results.report.headline,
         "standing": running.line if running else None,
         "table": _text(os.path.join(new, "report.txt")),
-        "recommendation": made.advice,
+        "recommendation": results.advice,
         "diff": {
             "before_header": "report.md",
             "after_header": "report.md",
             "before": _text(os.path.join(folder, "report.md")),
             "after": _text(os.path.join(new, "report.md")),
         },
-        **_artifacts(made.analysis),
+        **_artifacts(results.analysis),
     }
 
 
@@ -360,13 +359,13 @@ def make_report(
         record = os.path.join(folder, "trials.jsonl")
         trials = stream_records(record, [])
         with files.opened_private(created) as new, shape.explained(record, trials):
-            made = _make(folder, new, standing)
+            results = _make(folder, new, standing)
             changed = _changed(new, folder, LIVE if standing else (*OUTPUTS, *OF_BROKEN))
-            told = _told(made, folder, new, bool(changed))
+            report = _told(results, folder, new, bool(changed))
             mode = files.results_mode(folder)
             for name in [] if check else changed:
                 _put(os.path.join(new, name), os.path.join(folder, name), mode)
-        return told
+        return report
     except OSError as error:
         raise LabError(
             f"the report cannot be written ({error.strerror})",

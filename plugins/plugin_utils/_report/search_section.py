@@ -37,7 +37,7 @@ def section(analysis: Analysis) -> tuple[list[str], PlainTable] | None:
     names = analysis.names
     rounds = search.rounds
     first = search.first_visits
-    chosen = sum(len(one.profiles) for one in rounds)
+    chosen = sum(len(search_round.profiles) for search_round in rounds)
     text = [
         f"Goal: {search.goal}. {first} first visits, then {chosen} chosen by what was known so far, "
         f"{first + chosen} visits in all; {ENDS[search.ended]}. While it adapts, a "
@@ -48,9 +48,11 @@ def section(analysis: Analysis) -> tuple[list[str], PlainTable] | None:
         name = analysis.recommendation.name
         text.append(_nominated(search.nominees, name, names, confirmed))
     rows: list[PlainRow] = []
-    for place in range(0, len(rounds), IN_A_ROW):
-        visited = chain.from_iterable(one.profiles for one in rounds[place : place + IN_A_ROW])
-        rows.append(_row(rounds[place].standing, visited, names))
+    for first_of_row in range(0, len(rounds), IN_A_ROW):
+        visited = chain.from_iterable(
+            search_round.profiles for search_round in rounds[first_of_row : first_of_row + IN_A_ROW]
+        )
+        rows.append(_row(rounds[first_of_row].standing, visited, names))
     if search.standing:
         rows.append(_row(search.standing, (), names))
     head = ["After visits", "Predicted to be the best", "Gain over all_off", "Sure", "Visited next"]
@@ -60,15 +62,17 @@ def section(analysis: Analysis) -> tuple[list[str], PlainTable] | None:
 def _nominated(
     nominees: Iterable[Nominee], recommended: str | None, names: Mapping[str, str], confirmed: bool
 ) -> str:
-    told = "; ".join(f"{names[own['name']]} ({ROLES[own['role']]})" for own in nominees)
+    listed = "; ".join(
+        f"{names[nominee['name']]} ({ROLES[nominee['role']]})" for nominee in nominees
+    )
     if not confirmed:
-        return f"Nominated, but not visited again: {told}."
+        return f"Nominated, but not visited again: {listed}."
     supported = (
         f"Of these the confirmation supports {names[recommended]}."
         if recommended
         else "The confirmation showed none of them to be better than the control."
     )
-    return f"Visited again in fresh blocks, beside all_off: {told}. {supported}"
+    return f"Visited again in fresh blocks, together with all_off: {listed}. {supported}"
 
 
 def _row(standing: SearchStanding, visited: Iterable[str], names: Mapping[str, str]) -> PlainRow:

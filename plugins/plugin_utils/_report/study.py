@@ -65,13 +65,13 @@ class StudyColumn(NamedTuple):
 
 def _metrics(table: AnalysedTable) -> Metrics:
     """Return {metric: {end: metric of the analysis}}; throughput has the end None."""
-    found: Metrics = {}
+    by_name: Metrics = {}
     for metric in table.metrics:
         name = metric.metric
         for end in ENDS:
             name = name.replace(f"_{end}", "")
-        found.setdefault(name, {})[metric.end] = metric
-    return found
+        by_name.setdefault(name, {})[metric.end] = metric
+    return by_name
 
 
 def _number(value: float | None) -> str:
@@ -129,8 +129,8 @@ def _heads(columns: Iterable[Column], metrics: Metrics) -> list[StudyColumn]:
     for title, unit, name, what in columns:
         ends = metrics.get(name, {})
         for end in sorted(ends, key=lambda end: ENDS.index(end or "combined")):
-            place = "" if end in (None, "combined") else f" {end}"
-            heads.append(StudyColumn(f"{title}{place}, {unit}", ends[end], what))
+            at_end = "" if end in (None, "combined") else f" {end}"
+            heads.append(StudyColumn(f"{title}{at_end}, {unit}", ends[end], what))
     return heads
 
 
@@ -160,7 +160,7 @@ def _rows(
 def _between(
     study: str, group: Sequence[AnalysedTable], control: str, impossible: Collection[str]
 ) -> list[StudyRow]:
-    """Return how many times as large each median of one workload is as that of another."""
+    """Return the ratio of each median of one workload to the same median of another."""
     first, second = BETWEEN.get(study, (None, None))
     heads = {table.workload: _heads(COLUMNS[study], _metrics(table)) for table in group}
     if first not in heads or second not in heads:
@@ -169,14 +169,14 @@ def _between(
     others = [row.profile for row in heads[first][0].metric.rows]
     rows = []
     for profile in [control, *(name for name in others if name not in impossible)]:
-        cells = {one.title: _times(one, other, profile) for one, other in pairs}
+        cells = {column.title: _times(column, other, profile) for column, other in pairs}
         rows.append(StudyRow(f"{second} / {first}", profile, cells))
     return rows
 
 
-def _times(one: StudyColumn, other: StudyColumn, profile: str) -> str:
-    base = _median(one, profile)
-    value = _median(other, profile)
+def _times(base_column: StudyColumn, column: StudyColumn, profile: str) -> str:
+    base = _median(base_column, profile)
+    value = _median(column, profile)
     return f"{value / base:.3g} times" if base and value is not None else NONE
 
 
@@ -194,10 +194,10 @@ def _table(
         titles.update(dict.fromkeys(column.title for column in heads))
         rows += _rows(table, heads, control, impossible)
     rows += _between(study, group, control, impossible)
-    place = group[0]
-    mtu = f"MTU {place.mtu}" if place.mtu else None
+    first_table = group[0]
+    mtu = f"MTU {first_table.mtu}" if first_table.mtu else None
     return {
-        "caption": " · ".join(filter(None, (place.path, mtu, place.pair))),
+        "caption": " · ".join(filter(None, (first_table.path, mtu, first_table.pair))),
         "head": ["Workload", "Profile", *titles],
         "text": ["Workload", "Profile"],
         "rows": [_printed(row, list(titles)) for row in rows],

@@ -35,7 +35,9 @@ from .nouns import (
 )
 
 LONG = 12  # rows of an overview; in a longer one those without any difference are named in one line
-FEW_PROFILES = 2  # beside the control: then a table holds all paths and workloads, one a row
+FEW_PROFILES = (
+    2  # in addition to the control: then a table holds all paths and workloads, one a row
+)
 MATRIX_COLUMNS = 16
 AT_ODDS = 0.03  # how far medians and ratio are apart, as a logarithm, before a reader wonders
 MOST_AT_ODDS = 4  # rows in a sentence
@@ -85,8 +87,8 @@ def name_tables(tables: Sequence[Table]) -> list[TableName]:
     return named
 
 
-def _joined(words: Iterable[str]) -> str:
-    return " · ".join(filter(None, words))
+def _joined(parts: Iterable[str]) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def _spread(row: Spread) -> PrintedSpread:
@@ -223,7 +225,7 @@ def pivot(tables: Sequence[NamedTable]) -> ToPrint:
     for table in tables:
         for quantity in table.quantities:
             by_name.setdefault(quantity.name, []).append(PlacedQuantity(table, quantity))
-    turned = [_turned_quantity(found) for found in by_name.values()]
+    turned = [_turned_quantity(quantities) for quantities in by_name.values()]
     rows = chain.from_iterable(quantity.rows for quantity in turned)
     profiles = dict.fromkeys(row.profile for row in rows)
     control = tables[0].quantities[0].control
@@ -232,13 +234,13 @@ def pivot(tables: Sequence[NamedTable]) -> ToPrint:
     return ToPrint(title, _turned_notes(tables), turned, turned=True)
 
 
-def _turned_quantity(found: Sequence[PlacedQuantity]) -> Quantity:
+def _turned_quantity(quantities: Sequence[PlacedQuantity]) -> Quantity:
     """Return one quantity of several tables; each row has the noise floor of its table."""
-    smallest = [quantity.smallest for _table, quantity in found]
+    smallest = [quantity.smallest for _table, quantity in quantities]
     return replace(
-        found[0].quantity,
-        rows=list(chain.from_iterable(_turned_rows(*one) for one in found)),
-        blocks=max(quantity.blocks for _table, quantity in found),
+        quantities[0].quantity,
+        rows=list(chain.from_iterable(_turned_rows(*located) for located in quantities)),
+        blocks=max(quantity.blocks for _table, quantity in quantities),
         noise_floor=None,
         smallest=max(filter(None, smallest), default=None),
     )
@@ -258,11 +260,11 @@ def _turned_rows(table: NamedTable, quantity: Quantity) -> list[QuantityRow]:
 
 def _turned_notes(tables: Sequence[NamedTable]) -> list[str]:
     """Return what is said of the tables, each note once, with the places that it is of."""
-    said: dict[str, list[str]] = {}
+    where_noted: dict[str, list[str]] = {}
     for table in tables:
         for note in table.notes:
-            said.setdefault(note, []).append(table.short)
-    return [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in said.items()]
+            where_noted.setdefault(note, []).append(table.short)
+    return [f"{note.rstrip('.')} ({'; '.join(places)})." for note, places in where_noted.items()]
 
 
 def blocks(tables: Sequence[NamedTable]) -> list[PageTable]:
@@ -288,15 +290,15 @@ def _visited(table: NamedTable) -> PlainTable:
     again, too.
     """
     head = ["Set"]
-    found = []
+    all_medians = []
     for quantity in table.quantities:
         medians = table.medians.get(quantity.name)
         if medians:
             head.append(f"{quantity.label}, {quantity.unit}")
-            found.append(medians)
+            all_medians.append(medians)
     rows: list[PlainRow] = []
-    for name in found[0]:
-        rows.append({"cells": [name, *(text.number(medians.get(name)) for medians in found)]})
+    for name in all_medians[0]:
+        rows.append({"cells": [name, *(text.number(medians.get(name)) for medians in all_medians)]})
     return {
         "title": f"What each set measured, {table.title}",
         "head": head,
@@ -317,12 +319,14 @@ def matrices(tables: Sequence[NamedTable]) -> list[Matrix]:
         for quantity in table.quantities:
             if quantity.group not in ("profiles", "interactions"):
                 groups.setdefault(quantity.group, []).append(PlacedQuantity(table, quantity))
-    return [_matrix(found) for found in groups.values() if _fits(found)]
+    return [_matrix(quantities) for quantities in groups.values() if _fits(quantities)]
 
 
-def _fits(found: list[PlacedQuantity]) -> bool:
-    rows = max(len(place.quantity.rows) for place in found)
-    return len(found) > 1 and rows > FEW_PROFILES and min(rows, len(found)) <= MATRIX_COLUMNS
+def _fits(quantities: list[PlacedQuantity]) -> bool:
+    rows = max(len(located.quantity.rows) for located in quantities)
+    return (
+        len(quantities) > 1 and rows > FEW_PROFILES and min(rows, len(quantities)) <= MATRIX_COLUMNS
+    )
 
 
 def _by_profile(quantity: Quantity) -> ByProfile:
@@ -349,31 +353,31 @@ def _flat(profiles: list[str], by_profile: list[ByProfile]) -> list[str]:
     return flat if len(profiles) > LONG or len(flat) == len(profiles) else []
 
 
-def _matrix(found: list[PlacedQuantity]) -> Matrix:
-    by_profile = [_by_profile(place.quantity) for place in found]
+def _matrix(quantities: list[PlacedQuantity]) -> Matrix:
+    by_profile = [_by_profile(located.quantity) for located in quantities]
     profiles = list(dict.fromkeys(chain.from_iterable(by_profile)))
     flat = _flat(profiles, by_profile)
     rows = [_matrix_row(by_profile, profile) for profile in profiles if profile not in flat]
-    first = found[0]
+    first = quantities[0]
     matrix = Matrix(
-        title=text.listed(dict.fromkeys(place.quantity.label for place in found)),
+        title=text.listed(dict.fromkeys(located.quantity.label for located in quantities)),
         caption=f"Ratio to {first.quantity.control}; {first.quantity.better} is better. ~: no difference that "
         "matters. ?: not known.",
         flat=f"No difference that matters in any column: {text.listed(flat)}." if flat else "",
-        head=_matrix_head(found),
+        head=_matrix_head(quantities),
         rows=rows,
     )
-    if len(found) > MATRIX_COLUMNS:
-        return _turned(matrix, found)
+    if len(quantities) > MATRIX_COLUMNS:
+        return _turned(matrix, quantities)
     if matrix.head[-1].label != "workload":
         # The caption has a workload that all columns share.
         return matrix._replace(caption=f"{first.table.workload}. {matrix.caption}")
     return matrix
 
 
-def _matrix_head(found: list[PlacedQuantity]) -> list[MatrixHead]:
+def _matrix_head(quantities: list[PlacedQuantity]) -> list[MatrixHead]:
     """Return a row of the head for each part of the places that differs."""
-    tables = [place.table for place in found]
+    tables = [located.table for located in quantities]
     parts = {
         "pair": [str(table.pair) for table in tables],
         "path": [table.path for table in tables],
@@ -381,24 +385,26 @@ def _matrix_head(found: list[PlacedQuantity]) -> list[MatrixHead]:
         "workload": [table.workload for table in tables],
     }
     return [
-        MatrixHead(label, _spans(words)) for label, words in parts.items() if len(set(words)) > 1
+        MatrixHead(label, _spans(values)) for label, values in parts.items() if len(set(values)) > 1
     ]
 
 
-def _spans(words: Iterable[str]) -> list[Span]:
+def _spans(labels: Iterable[str]) -> list[Span]:
     """Return words that follow each other as one cell of the head."""
-    found: list[Span] = []
-    for word in words:
-        if found and found[-1].text == word:
-            found[-1] = Span(word, found[-1].span + 1)
+    spans: list[Span] = []
+    for label in labels:
+        if spans and spans[-1].text == label:
+            spans[-1] = Span(label, spans[-1].span + 1)
         else:
-            found.append(Span(word, 1))
-    return found
+            spans.append(Span(label, 1))
+    return spans
 
 
-def _turned(matrix: Matrix, found: list[PlacedQuantity]) -> Matrix:
+def _turned(matrix: Matrix, quantities: list[PlacedQuantity]) -> Matrix:
     """Return a matrix with a row for each place, and a column for each profile."""
     profiles = [Span(row.label, 1) for row in matrix.rows]
     columns = zip(*(row.cells for row in matrix.rows))
-    rows = [MatrixRow(place.table.short, list(own)) for place, own in zip(found, columns)]
+    rows = [
+        MatrixRow(located.table.short, list(cells)) for located, cells in zip(quantities, columns)
+    ]
     return matrix._replace(head=[MatrixHead("Where", profiles)], rows=rows)

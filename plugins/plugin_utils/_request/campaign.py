@@ -1,21 +1,25 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a lab can measure a campaign: its nodes, the ends of its paths, its MTUs. Pure."""
+"""Whether a lab can measure a campaign: its nodes, the ends of its paths, its MTUs; and with which engines. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from ...module_utils._base import network
+from ...module_utils._engines.engines import candidates, engine_named
+from ...module_utils._engines.payload.command import TEST as PAYLOAD
+from ...module_utils._engines.sockets.sockets import Sockets
+from ...module_utils._engines.workload import engines_of
 from ...module_utils._iproute.parse import Link
 from ...module_utils._kinds.host import NODE
 from .._campaign.nouns import Campaign
 from .._lab.guests import measuring
-from .._paths.lab_paths import TENANT, USUAL_TENANT_PATH, Variables, paths_on
+from .._paths.lab_paths import LAB, TENANT, USUAL_TENANT_PATH, Paths, Variables, paths_on
 from .._paths.path import FORWARDER, UNDERLAY, VXLAN
-from .._paths.sources import LAB, Paths
 from .variables import Problem
 
 FEWEST_NODES = 2
@@ -125,8 +129,8 @@ def wrong_forwarder(campaign: Campaign, forwarders: Sequence[str]) -> Iterator[P
         if not {UNDERLAY, NODE} & set(factor["devices"]):
             yield Problem(
                 where,
-                f"{factor['name']} is for {' and '.join(factor['devices'])} devices, and those of a "
-                "forwarder are underlay devices. Give it 'devices: [underlay]'.",
+                f"{factor['name']} is for {' and '.join(factor['devices'])} devices, and a "
+                "forwarder has underlay devices alone. Give it 'devices: [underlay]'.",
             )
 
 
@@ -149,22 +153,22 @@ def _behind_nat(
 def wrong_paths(
     campaign: Campaign, node: str, variables: Variables, paths: Paths = LAB
 ) -> Iterator[Problem]:
-    """Yield the paths of a campaign of which a node has no end, and workloads with more tenants
-    than it has.
+    """Yield the paths of a campaign that have no end at a node, and workloads with more tenants
+    than the node has.
     """
-    known = paths.by_name
+    by_name = paths.by_name
     there = paths_on(variables)
     behind_nat = list(_behind_nat(campaign, node, variables, paths))
     yield from behind_nat
     if behind_nat:
         return
     for path in campaign["paths"]:
-        if path not in there and node not in known[path].nodes:
-            needed = f"Set {known[path].needs}, or leave" if known[path].needs else "Leave"
+        if path not in there and node not in by_name[path].nodes:
+            needed = f"Set {by_name[path].needs}, or leave" if by_name[path].needs else "Leave"
             yield Problem(
                 node, f"the campaign's path {path} has no end here. {needed} out the path."
             )
-    uses_several = any(known[path].several for path in campaign["paths"])
+    uses_several = any(by_name[path].several for path in campaign["paths"])
     if variables.get("offload_lab_tenants") or not uses_several:
         return
     tenants = int(variables.get("offload_lab_tenant_count", 1))
@@ -191,3 +195,39 @@ def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Itera
             yield Problem(
                 node, f"{link['name']} cannot have the campaign's MTU {mtu}. Use {least} to {most}."
             )
+
+
+class Engines(NamedTuple):
+    """The engines of a play."""
+
+    engine: str  # makes the load of a campaign that names none; "auto" before the nodes are read
+    needed: list[str]
+
+
+def engines_needed(engine: str, campaign: Campaign | None, has_lab: bool) -> Engines:
+    """Return the engines that the nodes need, where ``engine`` is offload_lab_engine.
+
+    A lab runs the server of that engine all the time. Without a lab, only the campaign counts, and
+    a campaign that checks nothing but the payload needs Python alone.
+    """
+    named = engines_of(campaign["workloads"]) if campaign else []
+    if has_lab or campaign is None:
+        return Engines(engine, list(dict.fromkeys([*candidates(engine), *named])))
+    return Engines(Sockets.name if tests_path(campaign) else engine, named)
+
+
+def tests_path(campaign: Campaign) -> bool:
+    """Return whether a campaign checks the payload and nothing else."""
+    return all(load["test"] == PAYLOAD for load in campaign["workloads"])
+
+
+def available(engine: str, programs: Iterable[Mapping[str, str | None]]) -> str:
+    """Return the engine that offload_lab_engine stands for: of the candidates the first whose
+    programs no node lacks, else the last. ``programs`` has of each node ``{name: path}``.
+    """
+    names = candidates(engine)
+    missing: set[str] = set()
+    for node in programs:
+        missing.update(name for name, path in node.items() if path is None)
+    able = [name for name in names if missing.isdisjoint(engine_named(name).programs())]
+    return able[0] if able else names[-1]

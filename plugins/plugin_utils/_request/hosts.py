@@ -23,8 +23,8 @@ from .._known_cases.known_cases import Host, of_host
 from .._lab.guests import Variables, around
 from .._lab.lab_node import tunnel_of
 from .._lab.tunnels import InTunnel, check_tunnel
+from .._paths.lab_paths import LAB
 from .._paths.path import FORWARDER, UNDERLAY
-from .._paths.sources import LAB
 from .campaign import wrong_mtus
 from .variables import PREFIX, Problem
 
@@ -68,7 +68,7 @@ class PeerPort(TypedDict):
 
 
 class Reading(TypedDict):
-    """What module preflight_info read of a node, as far as it is judged."""
+    """The judged part of what module preflight_info read of a node."""
 
     user: User
     programs: dict[str, str | None]  # {name: path}
@@ -88,9 +88,7 @@ class Reading(TypedDict):
 
 
 class CheckRow(NamedTuple):
-    """One line of the table: a node, what was looked at, its state, and what was seen or is to be
-    done.
-    """
+    """One line of the table: a node, the check, its state, and the value or what to do."""
 
     node: str
     check: str
@@ -99,7 +97,7 @@ class CheckRow(NamedTuple):
 
 
 class WantedOfNode(NamedTuple):
-    """What is asked of a node: values of its variables, with defaults."""
+    """The requests to a node: values of its variables, with defaults."""
 
     device: str
     mtu: int | None
@@ -112,13 +110,11 @@ class WantedOfNode(NamedTuple):
     campaign: Campaign | None
     factors: Sequence[str]
     guest: bool  # a tenant that is a host
-    own: bool  # its network is there already, and keeps its MTUs
+    existing: bool  # its network exists without the lab, and keeps its MTUs
     varies_underlay: bool  # the campaign does
     forwards: bool  # it is between the nodes
     tunnel: InTunnel  # that the lab has
-    tests_path: (
-        bool  # the campaign asks what becomes of the payload alone: a dead path is its answer
-    )
+    tests_path: bool  # the campaign tests the payload alone, so a dead path is its answer
 
 
 def wanted_of(
@@ -149,7 +145,7 @@ def wanted_of(
         tunnel=tunnel_asked(variables),
         guest=guest,
         engines=engines,
-        own=bool(value("ends", [])),
+        existing=bool(value("ends", [])),
         varies_underlay=any(_varies_underlay(factor, forwards) for factor in factors),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
         more_devices=[port["device"] for port in value("more_ports", [])]
@@ -180,20 +176,20 @@ def _user(reading: Reading) -> Iterator[tuple[str, str]]:
         yield OK, user["name"]
 
 
-def _programs(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    unused = set(programs_of(engine.name for engine in ENGINES)) - set(programs_of(wanted.engines))
+def _programs(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    unused = set(programs_of(engine.name for engine in ENGINES)) - set(programs_of(request.engines))
     missing = [
         name for name, path in reading["programs"].items() if path is None and name not in unused
     ]
     if not missing:
         yield OK, "all there"
-    elif wanted.own:
+    elif request.existing:
         yield (
             WRONG,
-            f"missing: {', '.join(missing)}. Install them: on a network that is there already "
-            "nothing is installed for you.",
+            f"missing: {', '.join(missing)}. Install them: on an existing network nothing "
+            "is installed for you.",
         )
-    elif wanted.install:
+    elif request.install:
         yield NOTE, f"to be installed: {', '.join(missing)}"
     else:
         yield (
@@ -207,94 +203,94 @@ def _addresses(links: Mapping[str, Link], name: str) -> list[str]:
     return (links[name]["global"] or []) if name in links else []
 
 
-def _device(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _device(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     links = reading["links"]
-    uplinks = [wanted.uplink] if wanted.uplink else []
-    for name in [wanted.device, *wanted.more_devices, *uplinks]:
+    uplinks = [request.uplink] if request.uplink else []
+    for name in [request.device, *request.more_devices, *uplinks]:
         if name not in links:
             yield (
                 WRONG,
                 f"there is no device {name}. It has {', '.join(sorted(set(links) - {'lo'}))}.",
             )
-        elif not links[name]["up"] and name != wanted.uplink:
+        elif not links[name]["up"] and name != request.uplink:
             yield WRONG, f"{name} is down. Bring it up: ip link set {name} up."
-    if wanted.address:
-        yield from _own_address(links, wanted)
-    if wanted.uplink:
-        yield from _uplink(links, wanted)
-    yield OK, wanted.device
+    if request.address:
+        yield from _own_address(links, request)
+    if request.uplink:
+        yield from _uplink(links, request)
+    yield OK, request.device
 
 
-def _own_address(links: Mapping[str, Link], wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    addresses = [text.partition("/")[0] for text in _addresses(links, wanted.device)]
-    if addresses and wanted.address not in addresses:
+def _own_address(links: Mapping[str, Link], request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    addresses = [text.partition("/")[0] for text in _addresses(links, request.device)]
+    if addresses and request.address not in addresses:
         yield (
             WRONG,
-            f"{wanted.device} does not have the address {wanted.address}. It has {', '.join(addresses)}.",
+            f"{request.device} does not have the address {request.address}. It has {', '.join(addresses)}.",
         )
 
 
-def _uplink(links: Mapping[str, Link], wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    addresses = _addresses(links, wanted.uplink)
-    if wanted.uplink in [wanted.device, *wanted.more_devices]:
+def _uplink(links: Mapping[str, Link], request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    addresses = _addresses(links, request.uplink)
+    if request.uplink in [request.device, *request.more_devices]:
         yield (
             WRONG,
-            f"the uplink {wanted.uplink} is a device of the underlay. Give another device, or a VLAN on it.",
+            f"the uplink {request.uplink} is a device of the underlay. Give another device, or a VLAN on it.",
         )
     elif addresses:
         yield (
             WRONG,
-            f"the uplink {wanted.uplink} has the address {addresses[0]}, which the "
+            f"the uplink {request.uplink} has the address {addresses[0]}, which the "
             "switch would take from the host. Give a device without one.",
         )
 
 
-def _mtu(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    link = reading["links"].get(wanted.device)
+def _mtu(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    link = reading["links"].get(request.device)
     if link is None:
         return
-    if wanted.mtu and wanted.mtu != link["mtu"]:
+    if request.mtu and request.mtu != link["mtu"]:
         state = (
             NOTE if reading["measuring"] else WRONG
         )  # a campaign that was left in the middle has set its own
         yield (
             state,
             (
-                f"{wanted.device} has MTU {link['mtu']}, offload_lab_underlay_mtu "
-                f"{'leaves' if wanted.guest else 'is'} {wanted.mtu}. Change one."
+                f"{request.device} has MTU {link['mtu']}, offload_lab_underlay_mtu "
+                f"{'leaves' if request.guest else 'is'} {request.mtu}. Change one."
             ),
         )
-    if wanted.campaign and not wanted.guest:
-        yield from _campaign_mtus(wanted, wanted.campaign, link)
+    if request.campaign and not request.guest:
+        yield from _campaign_mtus(request, request.campaign, link)
     yield OK, str(link["mtu"])
 
 
 def _campaign_mtus(
-    wanted: WantedOfNode, campaign: Campaign, link: Link
+    request: WantedOfNode, campaign: Campaign, link: Link
 ) -> Iterator[tuple[str, str]]:
-    if not wanted.own:
-        for problem in wrong_mtus(campaign, "", wanted.address, link):
+    if not request.existing:
+        for problem in wrong_mtus(campaign, "", request.address, link):
             yield WRONG, problem.what
     elif campaign["mtus"] != [link["mtu"]]:
         mtus = ", ".join(map(str, campaign["mtus"]))
         yield (
             WRONG,
-            f"the campaign's MTU is {mtus}, and {wanted.device}, which keeps its own, has "
+            f"the campaign's MTU is {mtus}, and {request.device}, which keeps its own, has "
             f"{link['mtu']}. Give the campaign 'mtus: [{link['mtu']}]'.",
         )
 
 
-def _sets_devices(wanted: WantedOfNode) -> bool:
+def _sets_devices(request: WantedOfNode) -> bool:
     """Return whether a campaign sets something of a host's underlay devices."""
-    keeps_mtu = wanted.own or wanted.forwards
-    return wanted.campaign is not None and (wanted.varies_underlay or not keeps_mtu)
+    keeps_mtu = request.existing or request.forwards
+    return request.campaign is not None and (request.varies_underlay or not keeps_mtu)
 
 
-def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _management(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     carriers = reading["management"]
-    changed = _sets_devices(wanted)
-    for name in [wanted.device, *wanted.more_devices]:
-        if name in carriers and name not in wanted.allowed:
+    changed = _sets_devices(request)
+    for name in [request.device, *request.more_devices]:
+        if name in carriers and name not in request.allowed:
             yield (
                 (WRONG if changed else NOTE),
                 (
@@ -303,20 +299,20 @@ def _management(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, s
                     "device, or name it in offload_lab_allow_management_device."
                 ),
             )
-    if wanted.uplink and wanted.uplink in carriers:
+    if request.uplink and request.uplink in carriers:
         yield (
             WRONG,
-            f"the uplink {wanted.uplink} carries the controller's connection, which would be cut.",
+            f"the uplink {request.uplink} carries the controller's connection, which would be cut.",
         )
     yield OK, ", ".join(carriers) or "none of this host's devices"
 
 
-def _switch(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _switch(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     if reading["switch"]["refused"]:
         yield WRONG, reading["switch"]["refused"]
-    if not wanted.own:
+    if not request.existing:
         datapath = reading["switch"]["datapath"]
-        for why in refused(datapath, wanted.tunnel, wanted.campaign):
+        for why in refused(datapath, request.tunnel, request.campaign):
             yield WRONG, why
     yield OK, reading["switch"]["datapath"]
 
@@ -336,32 +332,32 @@ def _ports(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, "free, or the lab's"
 
 
-def _unreached(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _unreached(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     unreached: dict[str, list[PeerPort]] = {}
     for row in reading["peers"]:
         if not row["reached"]:
             unreached.setdefault(row["address"], []).append(row)
-    source = wanted.address or "this node"
+    source = request.address or "this node"
     # Only the lab's own role opens a firewall.
-    to_do = "add it" if wanted.own else "set offload_lab_firewall, or add it"
+    to_do = "add it" if request.existing else "set offload_lab_firewall, or add it"
     for address, rows in unreached.items():
         ports = " and ".join(str(row["port"]) for row in rows)
         yield (
-            NOTE if wanted.tests_path else WRONG,
+            NOTE if request.tests_path else WRONG,
             f"{address} cannot be reached on TCP port {ports}: "
             f"{rows[0]['answer']}. Check cable and addresses. If ping gets through, its firewall lacks a "
             f"rule that accepts these ports from {source}: {to_do}.",
         )
 
 
-def _peers(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
-    yield from _unreached(reading, wanted)
+def _peers(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    yield from _unreached(reading, request)
     if reading.get("silent"):
         yield (
             NOTE,
             (
                 f"{' and '.join(reading['silent'])} does not answer on UDP port {reading['vxlan_port']}; see that "
-                f"its firewall accepts it from {wanted.address or 'this node'}."
+                f"its firewall accepts it from {request.address or 'this node'}."
             ),
         )
     yield (
@@ -371,17 +367,17 @@ def _peers(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
     )
 
 
-def _factors(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _factors(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     features = reading["features"] or {}
-    for name in wanted.factors if features else ():
+    for name in request.factors if features else ():
         try:
-            resolve(name, features, wanted.device)
+            resolve(name, features, request.device)
         except LabError as error:
             yield WRONG, str(error)
-    yield OK, ", ".join(wanted.factors) if features else "not known without ethtool"
+    yield OK, ", ".join(request.factors) if features else "not known without ethtool"
 
 
-def _forwarding(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, str]]:
+def _forwarding(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
     """See that no device merges packets that are forwarded into others than were sent."""
     for device, features in (reading.get("forwarded") or {}).items():
         if any(features[name]["active"] for name in LRO if name in features):
@@ -390,7 +386,7 @@ def _forwarding(reading: Reading, wanted: WantedOfNode) -> Iterator[tuple[str, s
                 f"{device} has LRO on, and this host forwards: LRO merges packets that cannot be cut into "
                 f"the same again. Switch it off: ethtool -K {device} lro off.",
             )
-    if wanted.campaign and any(_varies_lro(factor) for factor in wanted.campaign["factors"]):
+    if request.campaign and any(_varies_lro(factor) for factor in request.campaign["factors"]):
         yield (
             NOTE,
             "the campaign sets LRO at this host, which must not stay on while it forwards; it is "
@@ -406,9 +402,9 @@ def _varies_lro(factor: Factor) -> bool:
 def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     """Note the cases in which an offload of this driver or kernel was reported to be broken."""
     driver = reading.get("driver")
-    found = of_host(Host([driver] if driver else [], reading.get("kernel", "")))
-    if found:
-        names = ", ".join(case.name for case in found)
+    cases = of_host(Host([driver] if driver else [], reading.get("kernel", "")))
+    if cases:
+        names = ", ".join(case.name for case in cases)
         yield (
             NOTE,
             f"offloads of {driver or 'this kernel'} were reported to be broken: {names}. See "
@@ -417,47 +413,47 @@ def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, f"none of {driver or 'this kernel'}"
 
 
-def judge(node: str, reading: Reading, wanted: WantedOfNode) -> Iterator[CheckRow]:
+def judge(node: str, reading: Reading, request: WantedOfNode) -> Iterator[CheckRow]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {
         "user": _user(reading),
-        "programs": _programs(reading, wanted),
-        "device": _device(reading, wanted),
-        "MTU": _mtu(reading, wanted),
-        "management": _management(reading, wanted),
-        "datapath": _switch(reading, wanted),
+        "programs": _programs(reading, request),
+        "device": _device(reading, request),
+        "MTU": _mtu(reading, request),
+        "management": _management(reading, request),
+        "datapath": _switch(reading, request),
         "ports": _ports(reading),
-        "peers": _peers(reading, wanted),
-        "factors": _factors(reading, wanted),
-        "forwarding": _forwarding(reading, wanted),
+        "peers": _peers(reading, request),
+        "factors": _factors(reading, request),
+        "forwarding": _forwarding(reading, request),
         "known cases": _known(reading),
     }
-    without = _not_asked(wanted)
+    without = _not_asked(request)
     for name in [name for name in checks if name not in without]:
         rows = [CheckRow(node, name, state, text) for state, text in checks[name]]
         yield from [row for row in rows if row.state != OK] or rows[:1]
 
 
-def _not_asked(wanted: WantedOfNode) -> list[str]:
+def _not_asked(request: WantedOfNode) -> list[str]:
     """Return the checks that a host is not concerned by."""
-    left_out = [] if wanted.factors else ["factors"]
-    left_out += ["datapath", "peers"] if wanted.guest or wanted.forwards else []
-    return left_out + ([] if wanted.forwards else ["forwarding"])
+    left_out = [] if request.factors else ["factors"]
+    left_out += ["datapath", "peers"] if request.guest or request.forwards else []
+    return left_out + ([] if request.forwards else ["forwarding"])
 
 
-def _underlay_mtu(reading: Reading, wanted: WantedOfNode) -> int | None:
-    link = reading["links"].get(wanted.device)
+def _underlay_mtu(reading: Reading, request: WantedOfNode) -> int | None:
+    link = reading["links"].get(request.device)
     return link["mtu"] if link else None
 
 
 def apart(
-    readings: Mapping[str, Reading], wanted: Mapping[str, WantedOfNode], now: float
+    readings: Mapping[str, Reading], requests: Mapping[str, WantedOfNode], now: float
 ) -> Iterator[CheckRow]:
     """Yield what is wrong between the nodes: MTUs that differ, clocks that do."""
     mtus = {
-        node: _underlay_mtu(reading, wanted[node])
+        node: _underlay_mtu(reading, requests[node])
         for node, reading in readings.items()
-        if not (wanted[node].guest or wanted[node].forwards)
+        if not (requests[node].guest or requests[node].forwards)
     }
     measuring = any(reading["measuring"] for reading in readings.values())
     if len(set(filter(None, mtus.values()))) > 1 and not measuring:

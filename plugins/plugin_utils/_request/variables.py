@@ -71,7 +71,7 @@ def known_variables(roles: str) -> Spec:
     """
     import yaml  # noqa: PLC0415
 
-    known: Spec = {survey.PREFIX + key: {"type": "raw"} for key in (*OVERRIDES, *survey.OTHERS)}
+    spec: Spec = {survey.PREFIX + key: {"type": "raw"} for key in (*OVERRIDES, *survey.OTHERS)}
     for role in sorted(os.listdir(roles)):
         path = os.path.join(roles, role, "meta", "argument_specs.yml")
         if os.path.isfile(path):
@@ -79,17 +79,17 @@ def known_variables(roles: str) -> Spec:
                 entries = yaml.safe_load(stream)["argument_specs"].values()
             for entry in entries:
                 for name, option in (entry.get("options") or {}).items():
-                    known[name] = {**option, "required": False}
+                    spec[name] = {**option, "required": False}
     for name, choices in CHOICES.items():
-        known[name] = {**known[name], "choices": choices}
-    return known
+        spec[name] = {**spec[name], "choices": choices}
+    return spec
 
 
-def unknown_names(where: str, names: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
+def unknown_names(where: str, names: Iterable[str], role_names: Iterable[str]) -> Iterator[Problem]:
     """Yield a problem for each name that begins with the prefix and that no role has, with the
     nearest name that a role has.
     """
-    nearest = {name[len(PREFIX) :]: name for name in known if name.startswith(PREFIX)}
+    nearest = {name[len(PREFIX) :]: name for name in role_names if name.startswith(PREFIX)}
     for name in sorted(names):
         if name.startswith(PREFIX) and name not in nearest.values():
             close = difflib.get_close_matches(name[len(PREFIX) :], nearest, n=1)
@@ -97,16 +97,16 @@ def unknown_names(where: str, names: Iterable[str], known: Iterable[str]) -> Ite
             yield Problem(where, f"there is no variable {name}. {hint}")
 
 
-def wrong_values(host: str, variables: Mapping[str, object], known: Spec) -> Iterator[Problem]:
+def wrong_values(host: str, variables: Mapping[str, object], spec: Spec) -> Iterator[Problem]:
     """Yield a problem for each value whose type, choice or range is not what its role takes."""
     from ansible.module_utils.common.arg_spec import ArgumentSpecValidator  # noqa: PLC0415
 
-    given = {name: variables[name] for name in variables if name in known}
+    values = {name: variables[name] for name in variables if name in spec}
     checked = {}
-    for name, value in given.items():
-        result = ArgumentSpecValidator({name: known[name]}).validate({name: value})
+    for name, value in values.items():
+        result = ArgumentSpecValidator({name: spec[name]}).validate({name: value})
         if result.error_messages:
-            yield Problem(host, f"{name}: {_shown(value)} cannot be used. {_wanted(known[name])}")
+            yield Problem(host, f"{name}: {_shown(value)} cannot be used. {_wanted(spec[name])}")
         else:
             checked[name] = result.validated_parameters[name]
     yield from _out_of_range(host, checked)

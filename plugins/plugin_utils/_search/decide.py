@@ -7,9 +7,9 @@ A decision follows from the plan, what was decided before, and the trials of the
 far. It is kept in search.json before its first visit.
 
 The next visit goes to the combination after which a good one is most likely to be known. A visit is
-simulated in many draws of the posterior: each time the draws are weighted anew by what it gave, and
-the combination that is then most likely to be good has that probability of being right. The mean of
-these probabilities is what the visit is worth (knowledge gradient, Frazier, Powell and Dayanik 2009).
+simulated in many draws of the posterior. Each simulated result weights the draws again, and the
+combination that is then most likely to be good has that probability. The mean of these
+probabilities is the worth of the visit (knowledge gradient, Frazier, Powell and Dayanik 2009).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .model import Posterior
 from .terms import terms_of
 
 PART = "search"  # of a visit and of its trials
-# How sure it is that no combination is better than the best one by more than matters.
+# Probability that no combination is better than the best one by more than matters.
 ANSWERED = 0.99
 EQUAL = 0.1  # of matters: sets predicted to differ by less are equally good
 STALLS = 0.25  # of a profile's trials: one that fails so often is not nominated
@@ -62,12 +62,12 @@ GOALS = {
     "cpu": (("service_demand_combined", "service_demand_client"), -1),
 }
 ROUNDING = 0.001  # seconds
-# combinations that are looked at, and draws in which the visit is simulated
+# combinations that are simulated, and draws in which their visit is simulated
 CANDIDATES = 40
 WORLDS = 48
 LIKELY = 256  # combinations that may be called the best
 USUAL_COUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # trials that the usual scatter may count for
-APART = 5.5  # two modes are at least so many of their own standard deviations apart
+APART = 5.5  # two modes are at least this number of their standard deviations apart
 
 
 class SeenVisits(NamedTuple):
@@ -79,7 +79,7 @@ class SeenVisits(NamedTuple):
 
 
 def begin(plan: Plan) -> Search:
-    """Return a search of which nothing is decided yet (the content of search.json)."""
+    """Return an empty search, as stored in search.json."""
     return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
 
 
@@ -87,39 +87,41 @@ def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:
     """Return what was decided with one round more, or with its end; ``trials`` are all of its
     visits so far.
     """
-    whole = with_search(plan, decided)
+    full_plan = with_search(plan, decided)
     number = len(decided["rounds"]) + 1
-    found = _Standing(whole, seen(whole, trials), np.random.default_rng([plan["seed"], number]))
-    standing = found.told()
+    standing_now = _Standing(
+        full_plan, seen(full_plan, trials), np.random.default_rng([plan["seed"], number])
+    )
+    standing = standing_now.told()
     # Visits from here on, the confirmation's too, have as many trials as it takes for their
     # scatter.
-    wanted = trials_for(found.seen.trials, margin(plan), fewest_trials(plan))
-    in_time = affordable(plan, decided, wanted)
+    trials_wanted = trials_for(standing_now.seen.trials, margin(plan), fewest_trials(plan))
+    in_time = affordable(plan, decided, trials_wanted)
     last = not in_time
-    trials_each = in_time or confirmed_with(plan, decided, wanted)
+    trials_each = in_time or confirmed_with(plan, decided, trials_wanted)
     ended = _end(standing, number, plan["search"]["limit"] if last else None)
     if ended:
         enough = standing["visits"] >= FEWEST_VISITS
         return {
             **decided,
             "ended": ended,
-            "nominees": found.nominees() if enough else [],
+            "nominees": standing_now.nominees() if enough else [],
             "standing": standing,
             "trials": trials_each,
         }
-    profiles = found.next_profile()
+    profiles = standing_now.next_profile()
     planned = visits_of(
         with_trials(plan, trials_each), profiles, plan["control"], [plan["blocks"] + number]
     )
     visits: list[Visit] = [{**visit, "part": PART} for visit in planned]
-    own: SearchRound = {
+    search_round: SearchRound = {
         "round": number,
         "profiles": profiles,
         "visits": visits,
         "standing": standing,
         "trials": trials_each,
     }
-    return {**decided, "rounds": [*decided["rounds"], own]}
+    return {**decided, "rounds": [*decided["rounds"], search_round]}
 
 
 def _end(standing: SearchStanding, number: int, limit: str | None) -> str | None:
@@ -144,12 +146,12 @@ def seen(plan: Plan, trials: Iterable[Trial]) -> SeenVisits:
         stalls[trial["profile"]] += bool(stalled)
         value = None if stalled else _goal(plan, trial)
         if value:
-            place = trial["block"], trial["visit"]
-            visits.setdefault(place, (trial["profile"], []))[1].append(value)
+            position = trial["block"], trial["visit"]
+            visits.setdefault(position, (trial["profile"], []))[1].append(value)
     order = sorted(visits)
     return SeenVisits(
-        [visits[place][0] for place in order],
-        [visits[place][1] for place in order],
+        [visits[position][0] for position in order],
+        [visits[position][1] for position in order],
         _failing(counted, stalls),
     )
 
@@ -182,24 +184,24 @@ def _goal(plan: Plan, trial: Trial) -> float | None:
 class _Standing:
     """What is known of all combinations."""
 
-    def __init__(self, plan: Plan, known: SeenVisits, generator: np.random.Generator) -> None:
+    def __init__(self, plan: Plan, seen_visits: SeenVisits, generator: np.random.Generator) -> None:
         self.plan = plan
-        self.seen = known
+        self.seen = seen_visits
         self.generator = generator
         self.off = plan["profiles"][plan["control"]]["levels"]
         self.levels = every_combination(plan["factors"])
         self.rows = terms_of(plan["factors"], self.levels).matrix
         self.names = [self._name(levels) for levels in self.levels]
-        if len(known.profiles) < FEWEST_VISITS:
+        if len(seen_visits.profiles) < FEWEST_VISITS:
             return
-        visited = [plan["profiles"][name]["levels"] for name in known.profiles]
-        self.found = model.fit(
-            terms_of(plan["factors"], visited),
-            *visit_values(known.trials, known.profiles),
+        visited_levels = [plan["profiles"][name]["levels"] for name in seen_visits.profiles]
+        self.posterior = model.fit(
+            terms_of(plan["factors"], visited_levels),
+            *visit_values(seen_visits.trials, seen_visits.profiles),
             generator,
         )
-        self.values = self.found.coefficients @ self.rows.T
-        able = np.array([name not in known.failing for name in self.names])
+        self.values = self.posterior.coefficients @ self.rows.T
+        able = np.array([name not in seen_visits.failing for name in self.names])
         self.able = able | ~able.any()  # where all fail, none is worse for it
         self.best = self._best()
 
@@ -214,7 +216,7 @@ class _Standing:
         highest = mean[self.able].max()
         equal = self.able & (mean >= highest - EQUAL * margin(self.plan))
         changed = [self._changed(levels) for levels in self.levels]
-        return min(np.flatnonzero(equal).tolist(), key=lambda place: (changed[place], -mean[place]))
+        return min(np.flatnonzero(equal).tolist(), key=lambda row: (changed[row], -mean[row]))
 
     def _changed(self, levels: Mapping[str, str]) -> int:
         return sum(level != self.off[name] for name, level in levels.items())
@@ -248,11 +250,11 @@ class _Standing:
 
     def next_profile(self) -> dict[str, Profile]:
         """Return the profile of one more round."""
-        place = next_row(self.found, self.rows, self.best, margin(self.plan), self.generator)
+        row = next_row(self.posterior, self.rows, self.best, margin(self.plan), self.generator)
         return {
-            self.names[place]: {
-                "levels": self.levels[place],
-                "settings": dict(settings_of(self.plan["factors"], self.levels[place], False)),
+            self.names[row]: {
+                "levels": self.levels[row],
+                "settings": dict(settings_of(self.plan["factors"], self.levels[row], False)),
             }
         }
 
@@ -265,8 +267,8 @@ class _Standing:
         others = [nominee for nominee in self._all_on() if nominee["name"] != chosen["name"]]
         return [chosen, *others]
 
-    def _nominee(self, role: str, place: int) -> Nominee:
-        return {"role": role, "name": self.names[place], "levels": dict(self.levels[place])}
+    def _nominee(self, role: str, row: int) -> Nominee:
+        return {"role": role, "name": self.names[row], "levels": dict(self.levels[row])}
 
     def _all_on(self) -> Iterator[Nominee]:
         on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
@@ -274,50 +276,57 @@ class _Standing:
             yield self._nominee("all_on", self.levels.index(on))
 
 
-def affordable(plan: Plan, decided: Search, wanted: int) -> int:
+def affordable(plan: Plan, decided: Search, trials_wanted: int) -> int:
     """Return with how many trials a visit one more round fits, with the confirmation after it; 0
     where it does not.
 
-    At most ``wanted``. Of a time budget, more trials than the plan's take only what the usual
+    At most ``trials_wanted``. Of a time budget, more trials than the plan's take only what the usual
     rounds leave.
     """
     search = plan["search"]
-    made = len(decided["rounds"])
-    if made >= search["rounds"]:
+    rounds_made = len(decided["rounds"])
+    if rounds_made >= search["rounds"]:
         return 0
     if _fits(plan, decided, fewest_trials(plan), rounds=1):
-        rounds = max(1, usual_rounds(len(plan["profiles"])) - made)
-        return _most(plan, decided, wanted, rounds)
+        rounds = max(1, usual_rounds(len(plan["profiles"])) - rounds_made)
+        return _most(plan, decided, trials_wanted, rounds)
     return 0
 
 
-def confirmed_with(plan: Plan, decided: Search, wanted: int) -> int:
-    """Return with how many trials a visit the confirmation fits, at most ``wanted``."""
-    return _most(plan, decided, wanted, rounds=0)
+def confirmed_with(plan: Plan, decided: Search, trials_wanted: int) -> int:
+    """Return with how many trials a visit the confirmation fits, at most ``trials_wanted``."""
+    return _most(plan, decided, trials_wanted, rounds=0)
 
 
-def _most(plan: Plan, decided: Search, wanted: int, rounds: int) -> int:
+def _most(plan: Plan, decided: Search, trials_wanted: int, rounds: int) -> int:
     fewest = fewest_trials(plan)
     return max(
-        (trials for trials in range(fewest, wanted + 1) if _fits(plan, decided, trials, rounds)),
+        (
+            trials
+            for trials in range(fewest, trials_wanted + 1)
+            if _fits(plan, decided, trials, rounds)
+        ),
         default=fewest,
     )
 
 
 def _fits(plan: Plan, decided: Search, trials: int, rounds: int) -> bool:
-    """Return whether so many more rounds and the confirmation fit into the time budget."""
+    """Return whether ``rounds`` more rounds and the confirmation fit into the time budget."""
     search = plan["search"]
     fewest = fewest_trials(plan)
     if search["limit"] != "time_budget":
         return True
-    left = (
+    remaining = (
         search["rounds"] * _round_seconds(plan, fewest)
         + _confirmation_seconds(plan, fewest)
-        - sum(_round_seconds(plan, one.get("trials", fewest)) for one in decided["rounds"])
+        - sum(
+            _round_seconds(plan, search_round.get("trials", fewest))
+            for search_round in decided["rounds"]
+        )
     )
     return (
         rounds * _round_seconds(plan, trials) + _confirmation_seconds(plan, trials)
-        <= left + ROUNDING
+        <= remaining + ROUNDING
     )
 
 
@@ -327,7 +336,7 @@ def fewest_trials(plan: Plan) -> int:
 
 
 def with_trials(plan: Plan, trials: int) -> Plan:
-    """Return a plan whose visits have so many trials of each cell."""
+    """Return a plan whose visits have ``trials`` trials of each cell."""
     return {**plan, "trials": trials}
 
 
@@ -340,33 +349,37 @@ def _confirmation_seconds(plan: Plan, trials: int) -> float:
 
 
 def next_row(
-    found: Posterior, rows: np.ndarray, best: int, matters: float, generator: np.random.Generator
+    posterior: Posterior,
+    rows: np.ndarray,
+    best: int,
+    matters: float,
+    generator: np.random.Generator,
 ) -> int:
     """Return the place of the row to visit next.
 
     Good is a row that is worse than the best one by at most ``matters``, a difference of
     logarithms.
     """
-    values = found.coefficients @ rows.T
+    values = posterior.coefficients @ rows.T
     good = values.max(axis=1, keepdims=True) - values <= matters
     if good[:, best].all():  # what is left to see is the best row itself
         return best
     good = good[:, np.argsort(-good.mean(axis=0))[:LIKELY]].astype(float)
     worlds = np.linspace(0, len(values) - 1, WORLDS).astype(int)
-    off = generator.standard_normal((WORLDS, 1)) * np.sqrt(found.noise)
-    known = found.memory * (found.coefficients @ found.last)
+    off = generator.standard_normal((WORLDS, 1)) * np.sqrt(posterior.noise)
+    remembered = posterior.memory * (posterior.coefficients @ posterior.last)
     worth = dict[int, float]()
-    for place in _candidates(found, rows, best):
-        expected = values[:, place] - known
-        told = -((expected[worlds][:, None] + off - expected) ** 2) / (2 * found.noise)
-        weights = np.exp(told - told.max(axis=1, keepdims=True))
-        worth[place] = float(
-            (weights @ good / weights.sum(axis=1, keepdims=True)).max(axis=1).mean()
+    for row in _candidates(posterior, rows, best):
+        expected = values[:, row] - remembered
+        log_likelihood = -((expected[worlds][:, None] + off - expected) ** 2) / (
+            2 * posterior.noise
         )
+        weights = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+        worth[row] = float((weights @ good / weights.sum(axis=1, keepdims=True)).max(axis=1).mean())
     return max(worth, key=worth.__getitem__)
 
 
-def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
+def _candidates(posterior: Posterior, rows: np.ndarray, best: int) -> list[int]:
     """Return the places of the rows that say most about what beats the best one, by variances
     alone.
 
@@ -374,24 +387,24 @@ def _candidates(found: Posterior, rows: np.ndarray, best: int) -> list[int]:
     is best in that draw, weighted by what is at stake. A visit removes a part of the variance of
     these differences. Each candidate is chosen as if those before it had been visited.
     """
-    values = found.coefficients @ rows.T
+    values = posterior.coefficients @ rows.T
     top = values.argmax(axis=1)
     places, drawn = np.unique(top, return_inverse=True)
     differences = rows[places] - rows[best]
     stakes = np.bincount(drawn, values[np.arange(len(values)), top] - values[:, best])
-    covariance = np.cov(found.coefficients, rowvar=False)
-    last = found.last
+    covariance = np.cov(posterior.coefficients, rowvar=False)
+    last = posterior.last
     chosen = list[int]()
     for _visit in range(min(CANDIDATES, len(rows))):
-        new = rows - found.memory * last
-        told = new @ covariance
-        size = (told * new).sum(axis=1) + found.noise
-        gain = (((told @ differences.T) ** 2) * stakes).sum(axis=1) / size
+        new = rows - posterior.memory * last
+        projected = new @ covariance
+        size = (projected * new).sum(axis=1) + posterior.noise
+        gain = (((projected @ differences.T) ** 2) * stakes).sum(axis=1) / size
         gain[chosen] = -1.0  # each row once
-        place = int(np.argmax(gain))
-        chosen.append(place)
-        covariance = covariance - np.outer(told[place], told[place]) / size[place]
-        last = rows[place]
+        row = int(np.argmax(gain))
+        chosen.append(row)
+        covariance = covariance - np.outer(projected[row], projected[row]) / size[row]
+        last = rows[row]
     return chosen
 
 
@@ -400,8 +413,8 @@ def visit_values(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``(values, variance)`` of visits, each a list of the logarithms of its trials.
 
-    ``variance`` is that of a visit's value: it follows from the scatter of its profile's trials,
-    and from their number. Where no visit has two trials it is 0: nothing is known.
+    ``variance`` is the variance of a visit's value. It follows from the scatter of its profile's
+    trials and from their number. It is 0 if no visit has two trials: then nothing is known.
     """
     rows, unsure = _one_mode([np.array(row, dtype=float) for row in trials])
     count = np.array([len(row) for row in rows])
@@ -410,12 +423,12 @@ def visit_values(
     if not squares.any():
         return values, np.zeros(len(rows))
     names = np.array(profiles)
-    own = [(names == name) for name in dict.fromkeys(profiles)]
-    degrees = np.array([(count[ours] - 1).sum() for ours in own], dtype=float)
-    sums = np.array([squares[ours].sum() for ours in own])
+    by_profile = [(names == name) for name in dict.fromkeys(profiles)]
+    degrees = np.array([(count[ours] - 1).sum() for ours in by_profile], dtype=float)
+    sums = np.array([squares[ours].sum() for ours in by_profile])
     usual, counts = _usual(sums[degrees > 0], degrees[degrees > 0])
     variance = np.empty(len(rows))
-    for ours, free, total in zip(own, degrees, sums):
+    for ours, free, total in zip(by_profile, degrees, sums):
         variance[ours] = (counts * usual + total) / (counts + free)
     return values, variance / count + unsure
 
@@ -435,11 +448,10 @@ def trials_for(trials: Sequence[Sequence[float]], error: float, fewest: int) -> 
 
 
 def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
-    """Return the usual variance of a trial, and how many trials it counts for beside a profile's
-    own.
+    """Return the usual variance of a trial, and the number of trials that it counts for.
 
-    Few where profiles scatter more unequally than by chance (Smyth 2004: moments of the logarithms
-    of variances).
+    The number is small where profiles scatter more unequally than by chance (Smyth 2004: moments of
+    the logarithms of variances).
     """
     logs = (
         np.log(np.maximum(sums / degrees, sums.max() * 1e-6))
@@ -450,7 +462,7 @@ def _usual(sums: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
         special.polygamma(1, degrees / 2).mean()
     )
     counts = min(
-        USUAL_COUNTS, key=lambda found: abs(float(special.polygamma(1, found / 2)) - excess)
+        USUAL_COUNTS, key=lambda candidate: abs(float(special.polygamma(1, candidate / 2)) - excess)
     )
     return float(np.exp(logs.mean() + special.digamma(counts / 2) - np.log(counts / 2))), counts
 

@@ -4,11 +4,11 @@
 """A Bayesian linear model of main effects, pairs and triples on the logarithms of visits, for few
 visits. Pure.
 
-Each coefficient has one of a few sizes; that of a pair or a triple is most often 0 (George and
-McCulloch 1993), and so is what sets a single visit far off. Visits drift together (AR(1)) or scatter each by itself;
-how much is learned. The posterior is drawn by Gibbs sampling, in several chains at once: with few
-visits there are several explanations of what was seen, and an approximation around the likeliest
-one would be too sure.
+Each coefficient has one of a few sizes. The size of a pair or a triple is most often 0 (George and
+McCulloch 1993), and so is the deviation of a single visit. Visits drift together (AR(1)) or scatter
+separately; how much is learned. The posterior is drawn by Gibbs sampling, in several chains at
+once: with few visits there are several explanations of what was seen, and an approximation around
+the likeliest one would be too sure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VISIT_SIZES = (
     0.02,
     0.04,
     0.08,
-)  # what visits scatter beyond their trials, each by itself
+)  # what visits scatter beyond their trials, each separately
 DRIFT_SIZES = (
     0.01,
     0.02,
@@ -55,7 +55,7 @@ NOISE_ODDS = (
     0.1,
     0.2,
     0.7,
-)  # of no more scatter than that of trials, of each visit's own, of a drift
+)  # odds: no more scatter than the trials', scatter of each visit, a drift
 LEAST_SD = 0.001  # of a visit: no measurement is surer
 BORDER = 1e30  # in the corner of a bordered covariance: larger than any sum of squares
 
@@ -63,8 +63,8 @@ BORDER = 1e30  # in the corner of a bordered covariance: larger than any sum of 
 class Posterior(NamedTuple):
     """Draws of the coefficients, (draws, columns), and how one more visit scatters.
 
-    Its value is that of its row, and ``memory`` times as much as the last visit, of row ``last``,
-    was off; ``noise`` is the variance beyond that.
+    Its value is its row's value plus ``memory`` times the deviation of the last visit, of row
+    ``last``; ``noise`` is the remaining variance.
     """
 
     coefficients: np.ndarray
@@ -78,14 +78,14 @@ def _noises(count: int) -> tuple[np.ndarray, np.ndarray]:
     logarithms of their odds.
     """
     apart = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
-    own = [size**2 * np.eye(count) for size in VISIT_SIZES]
+    of_visits = [size**2 * np.eye(count) for size in VISIT_SIZES]
     drifts = [size**2 * memory**apart for size, memory in product(DRIFT_SIZES, DRIFT_MEMORIES)]
     odds = [
         NOISE_ODDS[0],
-        *[NOISE_ODDS[1] / len(own)] * len(own),
+        *[NOISE_ODDS[1] / len(of_visits)] * len(of_visits),
         *[NOISE_ODDS[2] / len(drifts)] * len(drifts),
     ]
-    return np.array([np.zeros((count, count)), *own, *drifts]), np.log(odds)
+    return np.array([np.zeros((count, count)), *of_visits, *drifts]), np.log(odds)
 
 
 def fit(
@@ -96,7 +96,7 @@ def fit(
 ) -> Posterior:
     """Return draws from the posterior of the visits, a row of ``terms`` each, in the order of time.
 
-    ``values`` are logarithms, ``variance`` what each visit's value scatters by that of its trials.
+    ``values`` are logarithms, ``variance`` is each value's variance from the scatter of its trials.
     """
     middle = float(np.median(values))
     chains = _Chains(terms, values - middle, np.maximum(variance, LEAST_SD**2), generator)
@@ -110,16 +110,16 @@ def fit(
                 for _draw in range(-(-CHAINS // chains.number))
             ]
             ahead.append(chains.next_visit())
-    found = np.concatenate(drawn)
-    found[:, 0] += middle
+    coefficients = np.concatenate(drawn)
+    coefficients[:, 0] += middle
     noise, memory = np.mean(ahead, axis=0).tolist()
-    return Posterior(found, noise, memory, terms.matrix[-1])
+    return Posterior(coefficients, noise, memory, terms.matrix[-1])
 
 
 class _Chains:
     """The state of all chains: the variance of each coefficient, and the kind of noise.
 
-    The coefficients of the model are followed by one for each visit: how far off it is by itself.
+    After the coefficients of the model comes one for each visit: its own deviation.
     """
 
     def __init__(
@@ -156,13 +156,13 @@ class _Chains:
         coefficients.
         """
         tried = self._kinds_tried()
-        whole = self._model()[:, None] + self.noises[tried] + self.own
+        covariances = self._model()[:, None] + self.noises[tried] + self.own
         every = np.arange(self.number)
-        chosen = self._one_of(self.noise_odds[tried] + self._likelihoods(whole))
+        chosen = self._one_of(self.noise_odds[tried] + self._likelihoods(covariances))
         self.kinds = tried[every, chosen]
-        self._draw_sizes(np.linalg.inv(whole[every, chosen]))
+        self._draw_sizes(np.linalg.inv(covariances[every, chosen]))
 
-    def _likelihoods(self, whole: np.ndarray) -> np.ndarray:
+    def _likelihoods(self, covariances: np.ndarray) -> np.ndarray:
         """Return the logarithms of how likely the values are under these covariances, but for a
         constant.
 
@@ -170,7 +170,9 @@ class _Chains:
         values in units of it.
         """
         bordered = np.pad(
-            whole, [*[(0, 0)] * (whole.ndim - 2), (0, 1), (0, 1)], constant_values=BORDER
+            covariances,
+            [*[(0, 0)] * (covariances.ndim - 2), (0, 1), (0, 1)],
+            constant_values=BORDER,
         )
         bordered[..., -1, :-1] = self.values  # numpy reads the lower triangle
         factor = np.linalg.cholesky(bordered)[..., :-1]
@@ -178,8 +180,8 @@ class _Chains:
         return -np.log(sizes).sum(axis=-1) - np.square(factor[..., -1, :]).sum(axis=-1) / 2
 
     def _kinds_tried(self) -> np.ndarray:
-        """Return the kinds of noise of which each chain draws one: all, or its own and a few others
-        at random.
+        """Return the kinds of noise that each chain chooses from: all, or its present kind and a
+        few others at random.
         """
         kinds = np.tile(np.arange(len(self.noises)), (self.number, 1))
         if self.few:
@@ -193,15 +195,17 @@ class _Chains:
         """Return ``(noise, memory)`` of one more visit of usual scatter, as :class:`Posterior` has
         them.
         """
-        own = float(np.median(np.diag(self.own)))
+        visit_variance = float(np.median(np.diag(self.own)))
         sizes = self.noises[self.kinds, 0, 0]
         # What is off at the last visit is drift or its own scatter; the drift goes on, by its
         # memory.
-        drift = sizes / (sizes + own)
+        drift = sizes / (sizes + visit_variance)
         memory = np.divide(
             self.noises[self.kinds, 0, 1], sizes, out=np.zeros(self.number), where=sizes > 0
         )
-        return own + float((sizes * (1 - drift * memory**2)).mean()), float((memory * drift).mean())
+        return visit_variance + float((sizes * (1 - drift * memory**2)).mean()), float(
+            (memory * drift).mean()
+        )
 
     def _model(self) -> np.ndarray:
         return (self.matrix * self.prior[:, None]) @ self.matrix.T
@@ -213,16 +217,16 @@ class _Chains:
     def _draw_sizes(self, inverse: np.ndarray) -> None:
         """Draw the variance of each coefficient in turn.
 
-        ``inverse`` is that of the covariance of what was measured; it is kept up to date (Sherman
+        ``inverse`` is the inverse covariance of the measurements; it is kept up to date (Sherman
         and Morrison).
         """
         for column in 1 + self.generator.permutation(len(self.sizes)):
             squares, odds = self.sizes[column - 1]
             before = self.prior[:, column]
-            own = self.matrix[:, column]
-            told = inverse @ own
-            size = told @ own
-            fits = told @ self.values
+            of_column = self.matrix[:, column]
+            solved = inverse @ of_column
+            size = solved @ of_column
+            fits = solved @ self.values
             rest = 1 - before * size
             more = 1 + squares * (size / rest)[:, None]
             chosen = self._one_of(
@@ -230,7 +234,9 @@ class _Chains:
             )
             change = squares[chosen] - before
             inverse -= (
-                (change / (1 + change * size))[:, None, None] * told[:, :, None] * told[:, None, :]
+                (change / (1 + change * size))[:, None, None]
+                * solved[:, :, None]
+                * solved[:, None, :]
             )
             self.prior[:, column] = squares[chosen]
 

@@ -42,7 +42,7 @@ def _triples(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> li
     if len(factors) > MOST_FACTORS_WITH_TRIPLES:
         return []
     columns = [_at_last(factor, rows) for factor in factors]
-    return [one * two * three for one, two, three in itertools.combinations(columns, 3)]
+    return [first * second * third for first, second, third in itertools.combinations(columns, 3)]
 
 
 def _at_last(factor: Factor, rows: Sequence[Mapping[str, str]]) -> np.ndarray:

@@ -1,14 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Change points of many series over the same campaigns: after which campaign did something change,
-and in what?
+"""Change points of many series over the same campaigns: after which campaign did a quantity change?
 
-One split of all series at once: the largest contrast between what is before and what is after it,
-over all places and series. Its p value comes from permuting the campaigns, all series together, so
-the scatter from day to day is in it and the chance of any false change is ALPHA for the whole
-family. A part beside a change is split again, with the share of ALPHA that is its share of the
-campaigns. docs/decisions/history.md says why.
+All series are split together, at the largest contrast between before and after over all splits and
+series. The p value comes from permuting the campaigns, all series together. So it contains the
+scatter from day to day, and the chance of any false change is ALPHA for the whole family. Each part
+is split again, with its share of ALPHA by its share of the campaigns. docs/decisions/history.md
+says why.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Change(NamedTuple):
     """A change: ``after`` is the first campaign after it; ``start`` and ``end`` bound the part that
     was split there.
 
-    ``shown`` are the series in which it is shown, ``p`` is that of the clearest.
+    ``shown`` are the series in which it is shown, ``p`` belongs to the clearest one.
     """
 
     after: int
@@ -52,24 +51,24 @@ def contrasts(series: np.ndarray) -> np.ndarray:
 
 
 def _largest_by_chance(series: np.ndarray) -> np.ndarray:
-    """Return the largest contrast of all series for the order as it is, and for random orders of
-    the campaigns.
+    """Return the largest contrast of all series, for the real order of the campaigns and for random
+    orders.
     """
     generator = np.random.default_rng(20260105)
     orders = generator.permuted(np.tile(np.arange(series.shape[1]), (DRAWS, 1)), axis=1)
     orders = np.vstack([np.arange(series.shape[1]), orders])
     largest = np.zeros(len(orders))
     for start in range(0, len(series), ROWS):
-        found = contrasts(series[start : start + ROWS][:, orders])
-        largest = np.maximum(largest, found.max(axis=(0, 2)))
+        sizes = contrasts(series[start : start + ROWS][:, orders])
+        largest = np.maximum(largest, sizes.max(axis=(0, 2)))
     return largest
 
 
 def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
     """Return the changes in logarithms (series, campaigns without gaps), in the order of time."""
-    whole = series.shape[1]
-    found: list[Change] = []
-    parts = [(0, whole)]
+    campaigns = series.shape[1]
+    changes: list[Change] = []
+    parts = [(0, campaigns)]
     while parts:
         start, end = parts.pop()
         if end - start < FEWEST or not len(series):
@@ -77,14 +76,14 @@ def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
         part = series[:, start:end]
         sizes = contrasts(part)
         chance = _largest_by_chance(part)
-        place = int(sizes.max(axis=0).argmax())
-        p = (chance[None, :] >= sizes[:, place, None] * TIE).mean(axis=1)
-        shown = np.flatnonzero(p <= alpha * (end - start) / whole).tolist()
+        split = int(sizes.max(axis=0).argmax())
+        p = (chance[None, :] >= sizes[:, split, None] * TIE).mean(axis=1)
+        shown = np.flatnonzero(p <= alpha * (end - start) / campaigns).tolist()
         if shown:
-            middle = start + place + SHORTEST
-            found.append(Change(middle, start, end, float(p.min()), shown))
+            middle = start + split + SHORTEST
+            changes.append(Change(middle, start, end, float(p.min()), shown))
             parts += [(start, middle), (middle, end)]
-    return sorted(found)
+    return sorted(changes)
 
 
 def step(values: np.ndarray, change: Change) -> tuple[float, float, float]:

@@ -30,7 +30,7 @@ class Scatter(NamedTuple):
     seconds: float  # that a cell measured
 
     def noise(self, seconds: float) -> float:
-        """Return the scatter of a value inside its block, with cells of so many seconds."""
+        """Return the scatter of a value inside its block, with cells of this length."""
         return math.sqrt((self.visit or 0.0) ** 2 + self.trial**2 * self.seconds / seconds)
 
 
@@ -46,17 +46,17 @@ def components(data: np.ndarray, seconds: float) -> Scatter | None:
         - present.any(axis=1).sum(axis=1)
         + 1
     )
-    known = freedom > 0
-    if not known.any():
+    enough = freedom > 0
+    if not enough.any():
         return None
-    flat = np.where(present, residuals, 0.0)[known].reshape(int(known.sum()), -1)
+    flat = np.where(present, residuals, 0.0)[enough].reshape(int(enough.sum()), -1)
     products = flat @ flat.T
-    share = np.sqrt(np.outer(freedom[known], freedom[known]))
-    inside = float(np.mean(np.diag(products) / freedom[known]))
+    share = np.sqrt(np.outer(freedom[enough], freedom[enough]))
+    inside = float(np.mean(np.diag(products) / freedom[enough]))
     others = ~np.eye(len(flat), dtype=bool)
     visit = max(0.0, float(np.mean((products / share)[others]))) if len(flat) > 1 else None
-    between = np.nanvar(blocks[known], axis=1, ddof=1) if blocks.shape[1] > 1 else np.zeros(1)
-    rows = present[known].any(axis=2).sum(axis=1)
+    between = np.nanvar(blocks[enough], axis=1, ddof=1) if blocks.shape[1] > 1 else np.zeros(1)
+    rows = present[enough].any(axis=2).sum(axis=1)
     block = max(0.0, float(np.mean(between - inside / rows)))
     return Scatter(
         math.sqrt(max(0.0, inside - (visit or 0.0))),
@@ -67,8 +67,8 @@ def components(data: np.ndarray, seconds: float) -> Scatter | None:
 
 
 def goes_with(data: np.ndarray, cause: np.ndarray) -> float:
-    """Return the share of the variance inside blocks that goes with a cause, where the cause makes
-    values smaller; 0 where that may be chance.
+    """Return the share of the variance inside blocks that is associated with a cause that makes
+    values smaller; 0 if that may be chance.
 
     Both are (tables, visits, blocks). What profiles and blocks have in common is taken out of both,
     so a profile that needs more of the machine is no cause. Cells of one visit are not independent:
@@ -85,8 +85,8 @@ def goes_with(data: np.ndarray, cause: np.ndarray) -> float:
     if freedom < 1 or size <= 0:
         return 0.0
     correlation = float((values * causes).sum()) / math.sqrt(size)
-    left = max(1e-12, 1 - correlation**2)
-    t = correlation * math.sqrt(freedom / left)
+    unexplained = max(1e-12, 1 - correlation**2)
+    t = correlation * math.sqrt(freedom / unexplained)
     if float(special.stdtr(freedom, t)) > CHANCE:
         return 0.0
-    return max(0.0, 1 - left * (freedom + 1) / freedom)
+    return max(0.0, 1 - unexplained * (freedom + 1) / freedom)

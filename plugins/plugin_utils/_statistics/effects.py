@@ -66,12 +66,12 @@ def mean_and_error(
     """Return (n, mean, standard error of the mean) over the last axis; NaN where there are too few."""
     present = ~np.isnan(differences)
     n = present.sum(axis=-1)
-    own = np.where(present, 1.0 if weights is None else weights, 0.0)
-    whole = np.where(n > 0, own.sum(axis=-1), 1.0)
-    mean = (own * np.where(present, differences, 0.0)).sum(axis=-1) / whole
+    counts = np.where(present, 1.0 if weights is None else weights, 0.0)
+    total = np.where(n > 0, counts.sum(axis=-1), 1.0)
+    mean = (counts * np.where(present, differences, 0.0)).sum(axis=-1) / total
     away = np.where(present, differences - mean[..., None], 0.0)
-    squares = ((own * away) ** 2).sum(axis=-1)
-    error = np.sqrt(squares * n / np.maximum(n - 1, 1)) / whole
+    squares = ((counts * away) ** 2).sum(axis=-1)
+    error = np.sqrt(squares * n / np.maximum(n - 1, 1)) / total
     return n, np.where(n > 0, mean, np.nan), np.where(n > 1, error, np.nan)
 
 
@@ -101,14 +101,14 @@ def intervals(
     """
     n, mean, low, high = t_interval(differences, weights)
     for count in np.unique(n[n >= FEWEST_BLOCKS]):
-        own = n == count
-        rows = differences[own]
+        of_count = n == count
+        rows = differences[of_count]
         present = ~np.isnan(rows)
         measured = rows[present].reshape(-1, count)
         of_rows = None
         if weights is not None:
             of_rows = np.broadcast_to(weights, rows.shape)[present].reshape(-1, count)
-        low[own], high[own] = sign_flip_interval(measured, 1 - CONFIDENCE, of_rows)
+        low[of_count], high[of_count] = sign_flip_interval(measured, 1 - CONFIDENCE, of_rows)
     return n, mean, low, high
 
 
@@ -123,12 +123,12 @@ def p_values(differences: np.ndarray, weights: np.ndarray | None = None) -> np.n
     first = np.take_along_axis(
         np.where(missing, 0.0, flat), np.argsort(missing, axis=1, kind="stable"), axis=1
     )
-    found = np.full(len(flat), np.nan)
+    p = np.full(len(flat), np.nan)
     sizes = np.array([signs_for(count) for count in range(flat.shape[1] + 1)])
     for size in np.unique(sizes[n[n >= FEWEST_BLOCKS]]):
         rows = (n >= FEWEST_BLOCKS) & (sizes[n] == size)
-        found[rows] = sign_flip(first[rows][:, : n[rows].max()])
-    return found.reshape(differences.shape[:-1])
+        p[rows] = sign_flip(first[rows][:, : n[rows].max()])
+    return p.reshape(differences.shape[:-1])
 
 
 def holm(p: Any) -> np.ndarray:
@@ -142,9 +142,9 @@ def holm(p: Any) -> np.ndarray:
         np.maximum.accumulate(np.where(np.isnan(ordered), 0.0, ordered * steps), axis=-1), 1.0
     )
     corrected = np.where(np.isnan(ordered), np.nan, corrected)
-    found = np.empty_like(p)
-    np.put_along_axis(found, ranks, corrected, axis=-1)
-    return found
+    unsorted = np.empty_like(p)
+    np.put_along_axis(unsorted, ranks, corrected, axis=-1)
+    return unsorted
 
 
 def estimates(differences: np.ndarray, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
@@ -153,8 +153,8 @@ def estimates(differences: np.ndarray, weights: np.ndarray | None = None) -> dic
 
 
 def effects(differences: np.ndarray, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is of each
-    effect by itself.
+    """Return ``{"n", "mean", "low", "high", "p"}`` of (..., effects, blocks); ``p`` is each
+    effect's own, not corrected.
     """
     return dict(estimates(differences, weights), p=p_values(differences, weights))
 
@@ -198,13 +198,13 @@ def drift(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     used = ~np.isnan(levels)
     n = used.sum(axis=-1)
     some = np.maximum(n, 1)[..., None]
-    place = np.where(used, np.arange(data.shape[-1], dtype=float), 0.0)
-    x = np.where(used, place - place.sum(axis=-1, keepdims=True) / some, 0.0)
+    number = np.where(used, np.arange(data.shape[-1], dtype=float), 0.0)
+    x = np.where(used, number - number.sum(axis=-1, keepdims=True) / some, 0.0)
     y = np.where(used, levels - np.where(used, levels, 0.0).sum(axis=-1, keepdims=True) / some, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (x**2).sum(axis=-1)
         slope = (x * y).sum(axis=-1) / spread
-        left = ((y - slope[..., None] * x) ** 2).sum(axis=-1)
-        p = 2 * special.stdtr(n - 2, -np.abs(slope) / np.sqrt(left / (n - 2) / spread))
+        residual = ((y - slope[..., None] * x) ** 2).sum(axis=-1)
+        p = 2 * special.stdtr(n - 2, -np.abs(slope) / np.sqrt(residual / (n - 2) / spread))
     few = n < FEWEST_BLOCKS
     return np.where(few, np.nan, slope), np.where(few, np.nan, p)

@@ -11,13 +11,13 @@ from .libraries import np, special
 
 
 def _log_choose(of: int, chosen: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the number of ways to choose so many."""
+    """Return the logarithm of a binomial coefficient."""
     return special.gammaln(of + 1) - special.gammaln(chosen + 1) - special.gammaln(of - chosen + 1)
 
 
 def fisher_greater(hits: int, of: int, other_hits: int, other_of: int) -> float:
-    """Return the p of Fisher's exact test that the first share is larger: the chance of so many hits or
-    more among ``of``, drawn without replacement from all.
+    """Return the p of Fisher's exact test that the first share is larger: the chance of at least
+    these hits among ``of``, drawn without replacement from all.
     """
     together = hits + other_hits
     most = min(of, together)

@@ -4,8 +4,8 @@
 """All that a report may claim, tested together: profiles, main effects, interactions, leaders,
 failures. Pure.
 
-Every member is an array (tables, effects, blocks) of differences; the test flips whole blocks of
-all of them at once. The blocks of the confirmation follow those of the plan.
+Every member is an array (tables, effects, blocks) of differences. The test flips whole blocks of
+all members together. The blocks of the confirmation follow the plan's blocks.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ class Member:
         return np.broadcast_to(self.again, self.differences.shape)
 
 
-def _limit(members: list[tuple[Member, np.ndarray]], place: int) -> None:
+def _limit(members: list[tuple[Member, np.ndarray]], profile: int) -> None:
     """Make no claim of one profile have a smaller p value than the order of visits alone gives;
     each member has its :meth:`Member.noise`.
     """
-    claims = [member.p[:, place] <= ALPHA for member, _noise in members]
+    claims = [member.p[:, profile] <= ALPHA for member, _noise in members]
     if not np.any(np.concatenate(claims)):
         return
     least = order_p(
-        np.concatenate([member.differences[:, place] for member, _noise in members]),
-        np.concatenate([noise[:, place] for _member, noise in members]),
+        np.concatenate([member.differences[:, profile] for member, _noise in members]),
+        np.concatenate([noise[:, profile] for _member, noise in members]),
     )
     for (member, _noise), claimed in zip(members, claims):
-        member.p[claimed, place] = np.maximum(member.p[claimed, place], least)
+        member.p[claimed, profile] = np.maximum(member.p[claimed, profile], least)
 
 
 @dataclass
@@ -116,9 +116,9 @@ class Family:
             noise = member.noise()
             if noise is not None:  # with two visits alone, signs are as good as orders
                 by_part.setdefault(member.first_block, []).append((member, noise))
-        for own in by_part.values():
-            for place in range(own[0][0].p.shape[1]):
-                _limit(own, place)
+        for members in by_part.values():
+            for profile in range(members[0][0].p.shape[1]):
+                _limit(members, profile)
 
     def pay(self, level: float, looks: list[tuple[Family, float]]) -> None:
         """Take in the looks before, each with its level; this test's own is ``level``.
@@ -128,8 +128,8 @@ class Family:
         before = [(family.p_values(), alpha) for family, alpha in looks]
         for member in self.members:
             member.p = paid(member.p, level)
-            for known, alpha in before:
-                p = known.get((member.kind, member.metric))
+            for p_by_kind, alpha in before:
+                p = p_by_kind.get((member.kind, member.metric))
                 if p is not None and p.shape == member.p.shape and not member.first_block:
                     member.p = np.fmin(member.p, paid(p, alpha))
 
@@ -139,7 +139,7 @@ class Family:
 
     def counts(self) -> dict[str, int]:
         """Return how many effects of each kind were tested."""
-        found: dict[str, int] = {}
+        tested: dict[str, int] = {}
         for member in self.members:
-            found[member.kind] = found.get(member.kind, 0) + int((~np.isnan(member.p)).sum())
-        return found
+            tested[member.kind] = tested.get(member.kind, 0) + int((~np.isnan(member.p)).sum())
+        return tested

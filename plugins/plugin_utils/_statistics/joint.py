@@ -24,13 +24,13 @@ from .libraries import np
 from .rules import FEWEST_BLOCKS
 from .signflip import TIE, sign_patterns
 
-# Variance, in that of a trial, of a difference to the mean of two visits; of two visits it is 2
+# Variance of (profile - mean of two control visits), in units of one trial's variance; to one visit: 2
 AGAINST_TWO = 1.5
 LOWER_QUARTER = 0.25
 CELLS = 1 << 18  # effects, or sets of them, by sign patterns that are in memory at once
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4
-MOST_OF_ITS_SIZE = 3.0  # an effect's size is at most so many times that of its own differences
+MOST_OF_ITS_SIZE = 3.0  # most times that an effect's size exceeds its differences' size
 # the most that skewness takes, and the sum from which on it takes no more
 MOST_SKEWED = 0.1
 SKEWED_TO = 4.0
@@ -63,14 +63,14 @@ def table_scale(differences: np.ndarray, again: np.ndarray | None = None) -> np.
     sizes = np.where(n > 0, usual_size(everything, n), np.nan)
     # NaN comes last
     ordered = np.sort(sizes, axis=-1)
-    known = (~np.isnan(sizes)).sum(axis=-1)
-    place = LOWER_QUARTER * np.maximum(known - 1, 0)[..., None]
-    below = place.astype(int)
+    measured = (~np.isnan(sizes)).sum(axis=-1)
+    rank = LOWER_QUARTER * np.maximum(measured - 1, 0)[..., None]
+    below = rank.astype(int)
     low, high = (
         np.take_along_axis(ordered, np.minimum(at, ordered.shape[-1] - 1), axis=-1)
-        for at in (below, np.where(place > below, below + 1, below))
+        for at in (below, np.where(rank > below, below + 1, below))
     )
-    return (low + (place - below) * (high - low))[..., 0]
+    return (low + (rank - below) * (high - low))[..., 0]
 
 
 def joint_p(
@@ -85,21 +85,21 @@ def joint_p(
     present = ~np.isnan(differences)
     n = present.sum(axis=1)
     tested = np.flatnonzero((n >= FEWEST_BLOCKS) & (scale > 0))
-    found = np.where(n >= FEWEST_BLOCKS, 1.0, np.nan)
+    p = np.where(n >= FEWEST_BLOCKS, 1.0, np.nan)
     if not len(tested):
-        return found
+        return p
     differences, n = differences[tested], n[tested]
     # In a table that scatters hardly at all, one odd trial would be the largest effect under all
     # signs, and hide all.
     scale = np.maximum(scale[tested], usual_size(differences, n) / MOST_OF_ITS_SIZE)
     scaled = np.where(present[tested], differences, 0.0) / (scale * np.sqrt(n))[:, None]
     if len(tested) <= MOST_CLOSED:
-        found[tested] = _closed(scaled)
-        return found
+        p[tested] = _closed(scaled)
+        return p
     sums = scaled.sum(axis=1)
     sizes = np.abs(sums) if groups is None else _sizes(differences, n, sums, groups[tested])
-    found[tested] = _step_down(scaled, sizes)
-    return found
+    p[tested] = _step_down(scaled, sizes)
+    return p
 
 
 def _step_down(scaled: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -110,15 +110,15 @@ def _step_down(scaled: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     share = np.empty(len(scaled))
     step = max(1, CELLS // signs.shape[1])
     for start in range(0, len(scaled), step):
-        own = order[start : start + step]
-        sums = scaled[own] @ signs
+        part = order[start : start + step]
+        sums = scaled[part] @ signs
         np.abs(sums, out=sums)
-        observed = sizes[own, None] * TIE
+        observed = sizes[part, None] * TIE
         # Each row becomes the largest of its effect and of those before. numpy's accumulate does the
         # same in ten times the time.
         for row in sums:
             largest = np.maximum(row, largest, out=row)
-        share[own] = np.count_nonzero(sums >= observed, axis=1)
+        share[part] = np.count_nonzero(sums >= observed, axis=1)
     share[order] = np.maximum.accumulate(share[order][::-1])[::-1]
     return share / signs.shape[1]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...module_utils._base.errors import LabError
 
 # Matrices are small here: the threads of OpenBLAS only wait for each other, on a busy machine for a
-# hundred times as long as the work takes. It reads this when numpy is imported.
+# hundred times the time of the work. It reads this when numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -35,15 +35,15 @@ class Lazy:
         if name.startswith("__"):  # what Python itself looks for
             raise AttributeError(name)
         try:
-            found = getattr(importlib.import_module(self._name), name)
+            attribute = getattr(importlib.import_module(self._name), name)
         except ImportError as error:
             raise LabError(
                 f"the Python package {self._package} is missing on the controller",
                 "analysis",
                 f"Install it with: pip install {self._package}",
             ) from error
-        setattr(self, name, found)  # the next use is as fast as the module's own
-        return found
+        setattr(self, name, attribute)  # the next use is as fast as the module's own
+        return attribute
 
 
 def preload() -> None:

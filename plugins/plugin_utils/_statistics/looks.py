@@ -39,14 +39,14 @@ class Look(TypedDict):
     alpha: float
 
 
-def _level(blocks: int, left: float) -> float:
-    """Return the largest level of a test over so many blocks that is not more than ``left``."""
+def _level(blocks: int, remaining: float) -> float:
+    """Return the largest level of a test over ``blocks`` blocks that is at most ``remaining``."""
     smallest = 2.0 / 2 ** min(blocks, MOST_EXACT_BLOCKS)
-    return math.floor(left / smallest + 1e-9) * smallest
+    return math.floor(remaining / smallest + 1e-9) * smallest
 
 
 def schedule(blocks: int) -> list[Look]:
-    """Return the looks of a plan of so many blocks; the end is none of them.
+    """Return the looks of a plan with ``blocks`` blocks, without the end.
 
     What is spent grows with the square of the blocks: little is paid early, where only large
     effects are seen.
@@ -88,14 +88,14 @@ def paid(p: np.ndarray, alpha: float) -> np.ndarray:
     return np.minimum(p / alpha * ALPHA, 1.0)
 
 
-def same(found: dict[str, np.ndarray], matters: float, alpha: float = SAME_ALPHA) -> np.ndarray:
+def same(estimates: dict[str, np.ndarray], matters: float, alpha: float = SAME_ALPHA) -> np.ndarray:
     """Return which effects make no difference that matters, by an interval that is stricter than
     the report's.
     """
-    freedom = np.maximum(found["n"] - 1, 1)
-    wider = np.vectorize(lambda own: t_quantile(1 - alpha / 2, own) / t_quantile(0.975, own))(
-        freedom
-    )
+    freedom = np.maximum(estimates["n"] - 1, 1)
+    wider = np.vectorize(
+        lambda degrees: t_quantile(1 - alpha / 2, degrees) / t_quantile(0.975, degrees)
+    )(freedom)
     with np.errstate(invalid="ignore"):
-        half = (found["high"] - found["low"]) / 2 * wider
-        return np.abs(found["mean"]) + half <= matters
+        half = (estimates["high"] - estimates["low"]) / 2 * wider
+        return np.abs(estimates["mean"]) + half <= matters

@@ -20,8 +20,8 @@ def shortened(values: Any) -> Any:
     places = np.nan_to_num(DIGITS - 1 - size)
     up = 10.0 ** np.maximum(places, 0)
     down = 10.0 ** np.maximum(-places, 0)
-    found: Any = np.where(np.isfinite(values), np.rint(values * up / down) / up * down, None)
-    return found.tolist()
+    rounded: Any = np.where(np.isfinite(values), np.rint(values * up / down) / up * down, None)
+    return rounded.tolist()
 
 
 def ratios(logarithms: Any) -> Any:
@@ -35,7 +35,7 @@ def quartiles(values: np.ndarray) -> tuple[np.ndarray, ...]:
     """
     ordered = np.sort(values, axis=-1)  # NaN comes last
     n = (~np.isnan(ordered)).sum(axis=-1)
-    found = np.full((len(QUARTERS), *n.shape), np.nan)
+    of_quarters = np.full((len(QUARTERS), *n.shape), np.nan)
     for count in np.unique(n[n > 0]):
-        found[:, n == count] = np.quantile(ordered[n == count][:, :count], QUARTERS, axis=-1)
-    return (n, *found)
+        of_quarters[:, n == count] = np.quantile(ordered[n == count][:, :count], QUARTERS, axis=-1)
+    return (n, *of_quarters)

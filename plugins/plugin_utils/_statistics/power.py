@@ -77,9 +77,9 @@ def blocks_to_find(ratio: float, effects: int, noise: float, control_visits: int
 
     ``noise`` is the log standard deviation of a value inside its block.
     """
-    wanted = math.log(ratio) / (noise * math.sqrt(1 + 1.0 / control_visits))
+    most_factor = math.log(ratio) / (noise * math.sqrt(1 + 1.0 / control_visits))
     return next(
-        (blocks for blocks in BLOCKS if (factor(blocks, effects) or LARGEST) <= wanted), None
+        (blocks for blocks in BLOCKS if (factor(blocks, effects) or LARGEST) <= most_factor), None
     )
 
 

@@ -51,9 +51,7 @@ def _drawn(blocks: int) -> np.ndarray:
 
 
 def signs_for(blocks: int) -> int:
-    """Return the number of blocks whose sign patterns serve so many: trials are missing here and
-    there.
-    """
+    """Return the number of blocks whose sign patterns serve effects of up to this many blocks."""
     return MOST_EXACT_BLOCKS if blocks <= MOST_EXACT_BLOCKS else 1 << (blocks - 1).bit_length()
 
 
@@ -98,11 +96,11 @@ def sign_flip_interval(
     blocks = differences.shape[1]
     signs = sign_patterns(blocks)[:, :MOST_FOR_LIMITS]
     turned = (blocks - signs.sum(axis=0)) / 2
-    # A choice that splits nothing refuses nothing: that of all +, and what is drawn like it.
+    # A choice that splits nothing refuses nothing: all +, and a drawn choice of the same signs.
     splits = np.flatnonzero((turned > 0) & (turned < blocks))
     others = signs.shape[1] - len(splits)
     rank = alpha * signs.shape[1] - others
-    # Mostly the first choice, that of all +, is the only such one: then a slice is enough, which copies nothing.
+    # Mostly the first choice, all +, is the only such one: then a slice is enough, which copies nothing.
     kept = slice(1, None) if others == 1 else splits
     signs = signs[:, kept]
     low = np.empty(len(differences))
@@ -118,22 +116,22 @@ def _limits(
     differences: np.ndarray, weights: np.ndarray, signs: np.ndarray, rank: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (low, high) of each row, from choices of signs that split the blocks in two;
-    ``weights`` are those of each row, or one row for all.
+    ``weights`` has a row for each, or one row for all.
     """
     low = np.empty(len(differences))
     high = np.empty(len(differences))
     counted = differences * weights
     totals = counted.sum(axis=1, keepdims=True)
     sums = counted @ signs
-    whole = weights.sum(axis=1, keepdims=True)
+    total_weight = weights.sum(axis=1, keepdims=True)
     balance = weights @ signs
-    one = np.broadcast_to(1 / (whole - balance), sums.shape)
-    other = np.broadcast_to(1 / (whole + balance), sums.shape)
+    of_minus = np.broadcast_to(1 / (total_weight - balance), sums.shape)
+    of_plus = np.broadcast_to(1 / (total_weight + balance), sums.shape)
     step = max(1, CACHED // signs.shape[1])
     for start in range(0, len(differences), step):
         few = slice(start, start + step)
-        part = (totals[few] - sums[few]) * one[few]
-        rest = (totals[few] + sums[few]) * other[few]
+        part = (totals[few] - sums[few]) * of_minus[few]
+        rest = (totals[few] + sums[few]) * of_plus[few]
         low[few] = _at_rank(np.minimum(part, rest), rank)
         high[few] = -_at_rank(-np.maximum(part, rest), rank)
     return low, high
@@ -143,9 +141,9 @@ def _at_rank(values: np.ndarray, rank: float) -> np.ndarray:
     """Return the value of each row at a rank, counted from 0, between two of its values."""
     below = int(rank + RANK_TIE)
     ordered = np.partition(values, below + 1, axis=1)
-    own = ordered[:, : below + 1].max(axis=1)
+    at_below = ordered[:, : below + 1].max(axis=1)
     above = ordered[:, below + 1]
-    return own + (rank - below) * (above - own)
+    return at_below + (rank - below) * (above - at_below)
 
 
 @functools.lru_cache(maxsize=2)

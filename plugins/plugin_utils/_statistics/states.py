@@ -61,44 +61,48 @@ def is_same(low: np.ndarray, high: np.ndarray, matters: float) -> np.ndarray:
 
 
 def states(
-    better: str | None, found: dict[str, np.ndarray], claimed: np.ndarray, matters: float
+    better: str | None, estimates: dict[str, np.ndarray], claimed: np.ndarray, matters: float
 ) -> np.ndarray:
     """Return the states of effects as an array of texts; None where no direction is better: shown,
     never claimed.
     """
     if better is None:
         return np.full(claimed.shape, None)
-    same = is_same(found["low"], found["high"], matters)
+    same = is_same(estimates["low"], estimates["high"], matters)
     with np.errstate(invalid="ignore"):
-        gain = (found["mean"] > 0) == (better == "higher")
+        gain = (estimates["mean"] > 0) == (better == "higher")
     return np.where(
         same, "same", np.where(claimed, np.where(gain, "better", "worse"), "unknown")
     ).astype(object)
 
 
-def more_blocks(found: dict[str, np.ndarray], matters: float) -> np.ndarray:
+def more_blocks(estimates: dict[str, np.ndarray], matters: float) -> np.ndarray:
     """Return how many more blocks would show each estimate, or that it makes no difference that
     matters; NaN: many.
     """
-    n = np.maximum(found["n"], 2)[..., None]
+    n = np.maximum(estimates["n"], 2)[..., None]
     blocks = np.arange(1, MOST_BLOCKS + 1)
     quantiles = special.stdtrit(np.maximum(blocks - 1, 1), 0.975)
     with np.errstate(invalid="ignore"):
         sd = (
-            (found["high"] - found["low"])[..., None]
+            (estimates["high"] - estimates["low"])[..., None]
             / 2
             / quantiles[np.minimum(n, MOST_BLOCKS) - 1]
             * np.sqrt(n)
         )
         half = sd * quantiles / np.sqrt(blocks)
-        size = np.abs(found["mean"])[..., None]
+        size = np.abs(estimates["mean"])[..., None]
         settled = (
             ((SETTLES * half < size) | (size + half < matters))
             & (blocks > n)
             & (blocks >= FEWEST_BLOCKS)
         )
-    more = np.where(settled.any(axis=-1), blocks[np.argmax(settled, axis=-1)] - found["n"], np.nan)
-    return np.where(np.isfinite(found["low"]), more, np.maximum(1, FEWEST_BLOCKS - found["n"]))
+    more = np.where(
+        settled.any(axis=-1), blocks[np.argmax(settled, axis=-1)] - estimates["n"], np.nan
+    )
+    return np.where(
+        np.isfinite(estimates["low"]), more, np.maximum(1, FEWEST_BLOCKS - estimates["n"])
+    )
 
 
 def needs(blocks: float, block_seconds: float | None) -> Needs:
@@ -107,21 +111,21 @@ def needs(blocks: float, block_seconds: float | None) -> Needs:
     """
     if not np.isfinite(blocks):
         return Needs(blocks=None, seconds=None, text=f"more than {MOST_BLOCKS} blocks")
-    words = "1 more block" if blocks == 1 else f"{blocks:.0f} more blocks"
+    sentence = "1 more block" if blocks == 1 else f"{blocks:.0f} more blocks"
     return Needs(
         blocks=int(blocks),
         seconds=None if block_seconds is None else round(blocks * block_seconds, 1),
-        text=words,
+        text=sentence,
     )
 
 
 def all_needs(
-    found: dict[str, np.ndarray], state: np.ndarray, matters: float, block_seconds: float | None
+    estimates: dict[str, np.ndarray], state: np.ndarray, matters: float, block_seconds: float | None
 ) -> np.ndarray:
     """Return the needs of effects as an array: None where the state is known."""
     settled = np.full(state.shape, None)
     unknown = state == "unknown"
-    part = {key: np.asarray(found[key])[unknown] for key in ("n", "mean", "low", "high")}
+    part = {key: np.asarray(estimates[key])[unknown] for key in ("n", "mean", "low", "high")}
     settled[unknown] = [needs(blocks, block_seconds) for blocks in more_blocks(part, matters)]
     return settled
 

@@ -88,7 +88,7 @@ def change(value: float) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p value as it is printed: three decimals, never 0."""
+    """Return a p value as text: three decimals, never 0."""
     if value is None:
         return NONE
     return "<0.001" if value < 0.001 else f"{value:.3f}"
@@ -108,14 +108,14 @@ def count(number_of: int, singular: str, plural: str | None = None) -> str:
     return f"{number_of:,} {singular if number_of == 1 else plural or singular + 's'}"
 
 
-def listed(words: Iterable[str], last: str = "and") -> str:
+def listed(items: Iterable[str], last: str = "and") -> str:
     """Return ``a, b and c``."""
-    words = list(words)
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    items = list(items)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
-def sentence(words: str) -> str:
-    """Return words with a capital at the beginning; a unit or a name with capitals stays as it is."""
-    return words[:1].upper() + words[1:]
+def sentence(phrase: str) -> str:
+    """Return words with a capital at the beginning; a unit or a name with capitals stays unchanged."""
+    return phrase[:1].upper() + phrase[1:]

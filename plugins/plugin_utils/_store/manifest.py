@@ -50,12 +50,12 @@ class Manifest(TypedDict):
 
 
 def with_part(
-    known: Manifest | None, campaign: str, node: str, part: str, conditions: Conditions
+    old: Manifest | None, campaign: str, node: str, part: str, conditions: Conditions
 ) -> Manifest:
     """Return the manifest with what a node is now; a campaign that goes on begins again for the
     node.
     """
-    nodes = dict(known["nodes"]) if known and known.get("campaign") == campaign else {}
+    nodes = dict(old["nodes"]) if old and old.get("campaign") == campaign else {}
     if part == "before":
         nodes[node] = {"before": conditions}
     else:
@@ -92,11 +92,11 @@ def _read(path: str) -> Manifest | None:
     """Return the manifest in a file; None where none can be read, because it is then written again."""
     try:
         with open(path, encoding="utf-8") as stream:
-            known = json.load(stream)
+            content = json.load(stream)
     except (OSError, ValueError):
         return None
     return (
-        cast(Manifest, known)
-        if isinstance(known, dict) and isinstance(known.get("nodes"), dict)
+        cast(Manifest, content)
+        if isinstance(content, dict) and isinstance(content.get("nodes"), dict)
         else None
     )

@@ -86,8 +86,8 @@ def refuse_temporary(folder: str, environment: Mapping[str, str]) -> None:
     real = os.path.realpath(folder)
     mounted = _mount_point(real)
     inside = any(
-        os.path.commonpath([real, os.path.realpath(place)]) == os.path.realpath(place)
-        for place in (private, "/tmp", "/var/tmp", "/dev/shm")
+        os.path.commonpath([real, os.path.realpath(temporary)]) == os.path.realpath(temporary)
+        for temporary in (private, "/tmp", "/var/tmp", "/dev/shm")
     )  # noqa: S108
     if inside or mounted == "/":
         raise InputError(
@@ -100,22 +100,22 @@ def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[s
 
     A record that has the store's and more is kept.
     """
-    wanted = []
+    lacking = []
     for name in names:
         path = os.path.join(folder, name)
         if name in files and not (
             os.path.exists(path) and _begins_with(path, files[name], name == TRIALS)
         ):
-            wanted.append(name)
-    return wanted
+            lacking.append(name)
+    return lacking
 
 
-def _begins_with(path: str, known: FileDigest, longer: bool) -> bool:
+def _begins_with(path: str, stored: FileDigest, longer: bool) -> bool:
     """Return whether a file is the known one, or where it may be longer, begins with it."""
     size = os.path.getsize(path)
-    return (size >= known["size"] if longer else size == known["size"]) and digest(
-        path, known["size"]
-    ) == known
+    return (size >= stored["size"] if longer else size == stored["size"]) and digest(
+        path, stored["size"]
+    ) == stored
 
 
 def _text(path: str, offset: int = 0) -> str:
@@ -127,19 +127,19 @@ def _text(path: str, offset: int = 0) -> str:
 def news(folder: str, files: Files, names: Iterable[str] = RECORD) -> News:
     """Return what the folder has and the store, which has ``files``, has not."""
     append: Addition | None = None
-    whole: dict[str, str] = {}
+    replaced: dict[str, str] = {}
     for name in names:
         path = os.path.join(folder, name)
-        known = files.get(name)
+        stored = files.get(name)
         missing = not os.path.exists(path) or os.path.islink(path)
-        if missing or (known and digest(path) == known):
+        if missing or (stored and digest(path) == stored):
             continue
-        if name == TRIALS and (known is None or _begins_with(path, known, True)):
-            offset = known["size"] if known else 0
+        if name == TRIALS and (stored is None or _begins_with(path, stored, True)):
+            offset = stored["size"] if stored else 0
             append = {"offset": offset, "text": _text(path, offset)}
         else:
-            whole[name] = _text(path)
-    return {"append": append, "whole": whole}
+            replaced[name] = _text(path)
+    return {"append": append, "whole": replaced}
 
 
 def record_size(folder: str) -> int:
@@ -181,14 +181,14 @@ def parse(text: str) -> TimeWindow | None:
     """Return the window that a text such as ``22:00-05:30`` gives; None for an empty one."""
     if not text:
         return None
-    found = HOURS.match(text)
-    if not found:
+    match = HOURS.match(text)
+    if not match:
         raise InputError(
             "not two times of a day",
             f"offload_lab_only_between {text!r}",
             "Give HH:MM-HH:MM, for example 22:00-05:30.",
         )
-    numbers = [int(word) for word in found.groups()]
+    numbers = [int(word) for word in match.groups()]
     window = TimeWindow(numbers[0] * 60 + numbers[1], numbers[2] * 60 + numbers[3])
     if window.begin == window.end:
         raise InputError(

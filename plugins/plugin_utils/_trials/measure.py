@@ -27,8 +27,8 @@ from .._campaign.plan_file import (
     read_current_plan,
     read_search,
 )
+from .._paths.lab_paths import LAB
 from .._paths.path import MetDevice, OnNode
-from .._paths.sources import LAB
 from .._store import campaign_lock
 from . import progress, steps, trials
 from .evidence import Learned

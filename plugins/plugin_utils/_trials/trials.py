@@ -19,8 +19,8 @@ from ...module_utils._engines.workload import Workload, endpoint
 from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._campaign.plan_file import paths_of
+from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Endpoints, Path
-from .._paths.sources import LAB, Paths
 from . import payload
 from .cpu import cpu_of_trial
 from .damage import damage_of

@@ -16,7 +16,7 @@ BEGINS = re.compile(r"[#>]|[-+] |~~~|===")  # a line that is no paragraph
 
 
 def escape(text: object) -> str:
-    """Return a text as one line of a paragraph that shows it as it is."""
+    """Return a text as one line of a paragraph that shows it unchanged."""
     line = printable(str(text)).replace("&", "&amp;").replace("<", "&lt;")
     begin = "\\" if BEGINS.match(line) else ""
     return begin + MARKUP.sub(r"\\\g<0>", line)

@@ -40,8 +40,8 @@ def is_plain(text: str) -> bool:
     return ascii_line and "{" not in text and "#" not in text
 
 
-def _visible(found: re.Match[str]) -> str:
-    character = found.group()
+def _visible(match: re.Match[str]) -> str:
+    character = match.group()
     return " " if character in SPACES else f"\\u{ord(character):04x}"
 
 
@@ -58,7 +58,7 @@ def clean(text: str) -> str:
         text = f"{text[: LONGEST - 40]} ... ({len(text)} characters)"
     if ODD.search(text) is None:
         return text
-    return TEMPLATE.sub(lambda found: f"{found.group()} ", printable(text))
+    return TEMPLATE.sub(lambda match: f"{match.group()} ", printable(text))
 
 
 def clean_all(document: Any, where: str) -> Any:
@@ -88,10 +88,10 @@ def _clean_all(value: Any, where: str, levels: int) -> Any:
 def lines(text: str | Iterable[str]) -> list[str]:
     """Return the lines of a text, or of texts, for a console."""
     texts = [text] if isinstance(text, str) else text
-    found: list[str] = []
+    printed: list[str] = []
     for part in texts:
-        found += map(printable, part.split("\n"))
-    return found
+        printed += map(printable, part.split("\n"))
+    return printed
 
 
 def cell(value: Any) -> Any:

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """YAML that Ansible loads as variables: ``-e @file``, ``vars_files``, ``include_vars``. Pure.
 
-Ansible takes each text of such a file for a template. A text that is not of the strict characters
-is written with the tag ``!unsafe``, with which Ansible takes it as it is. docs/decisions/data.md
-says why.
+Ansible takes each text of such a file for a template. A text with other than the strict characters
+is written with the tag ``!unsafe``, so Ansible takes it literally. docs/decisions/data.md says why.
 """
 
 from __future__ import annotations

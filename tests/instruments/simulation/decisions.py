@@ -127,8 +127,8 @@ def _claims(judged, truth):
             )
             for family, (_labels, weights) in metric.families.items():
                 effects = means @ weights.T
-                shown = metric.found[family]["significant"]
-                mean = metric.found[family]["mean"]
+                shown = metric.estimates[family]["significant"]
+                mean = metric.estimates[family]["mean"]
                 false |= bool(
                     (shown & ((np.abs(effects) < 1e-9) | (np.sign(mean) != np.sign(effects)))).any()
                 )

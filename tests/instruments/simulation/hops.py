@@ -13,7 +13,7 @@ import random
 import sys
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop, named
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop, named
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import looks
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -62,7 +62,7 @@ class Chain(curing.Machine):
             (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
         }
         (setting,), side, devices = truth.settings, truth.side, truth.devices
-        reached = chains.ON_THE_WAY_OUT[: chains.ON_THE_WAY_OUT.index(devices) + 1]
+        reached = hop.ON_THE_WAY_OUT[: hop.ON_THE_WAY_OUT.index(devices) + 1]
         met = reached if setting in OUT else (devices,)
         acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)
         super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])
@@ -103,9 +103,7 @@ def named_by(seed, rate, noise):
     classes = chance.choice(CHAINS)
     setting = chance.choice(OUT + IN)
     plan = plan_of(setting, classes, seed, rate)
-    truth = chains.Hop(
-        (setting,), chance.choice(("client", "server")), chance.choice(sorted(classes))
-    )
+    truth = hop.Hop((setting,), chance.choice(("client", "server")), chance.choice(sorted(classes)))
     _made, record = until_named(Chain(plan, truth, rate, noise, seed), plan)
     checks = payload.checks_of(record)
     return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [[truth]]
@@ -115,8 +113,8 @@ def main(chains):
     """Print how often the hop is named, by rate and noise."""
     for rate in curing.RATES:
         for noise in curing.NOISES:
-            right = sum(named_by(seed, rate, noise) for seed in range(chains))
-            print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {chains} chains")
+            right = sum(named_by(seed, rate, noise) for seed in range(hop))
+            print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {hop} chains")
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ def claimed(plan, noise, seeds=(1,), lost=0.0):
         simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS) for seed in seeds
     )
     return np.concatenate(
-        [metric.found[metric.family()]["significant"].any(axis=-1) for metric in metrics]
+        [metric.estimates[metric.family()]["significant"].any(axis=-1) for metric in metrics]
     )
 
 
@@ -212,7 +212,7 @@ def coverage(plan, noise, ratio, seed=1, lost=0.0):
     metric = simulate(
         plan, noise, {first_profile(plan): ratio}, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS
     )
-    low, high = (metric.found["rows"][key][:, 0] for key in ("low", "high"))
+    low, high = (metric.estimates["rows"][key][:, 0] for key in ("low", "high"))
     known = ~np.isnan(low)
     covered = (low[known] <= math.log(ratio)) & (math.log(ratio) <= high[known])
     return float(covered.mean()), float(np.exp(np.median((high - low)[known])))
@@ -232,7 +232,7 @@ def share_found(plan, noise, effect, seed=1):
     significant.
     """
     metric = simulate(plan, noise, {first_profile(plan): math.exp(effect)}, seed=seed)
-    return float(metric.found["rows"]["significant"][:, 0].mean())
+    return float(metric.estimates["rows"]["significant"][:, 0].mean())
 
 
 def true_smallest(plan, noise, seed=1):

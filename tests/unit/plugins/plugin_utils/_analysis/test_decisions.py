@@ -104,7 +104,7 @@ def test_a_main_effect_is_tested_in_its_own_scatter():
         outcome = decisions.campaign(
             plan, "plain", lambda levels, _table: 0.1 * (levels["tx"] == "on"), generator
         )
-        assert outcome.judged[0].metrics[0].found["main_effects"]["significant"][:, 0].all()
+        assert outcome.judged[0].metrics[0].estimates["main_effects"]["significant"][:, 0].all()
 
 
 def test_without_a_confirmation_nothing_is_called_confirmed():
@@ -126,7 +126,7 @@ def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is()
     for outcome in shown:
         plan, fresh = outcome.judged
         row = outcome.recommendation.by[0]
-        means = [part.metrics[0].found["rows"]["mean"][0] for part in (plan, fresh)]
+        means = [part.metrics[0].estimates["rows"]["mean"][0] for part in (plan, fresh)]
         indexes = [part.part.place("tso=on") for part in (plan, fresh)]
         assert row.planned == pytest.approx(np.exp(means[0][indexes[0]]), rel=1e-5)
         assert row.ratio == pytest.approx(np.exp(means[1][indexes[1]]), rel=1e-5)
@@ -171,7 +171,7 @@ def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_e
         own_low, own_high = _ends(recommendation.score)
         assert 0 <= own_low < low and own_high == pytest.approx(high, abs=1e-5)
         for row, piece in zip(recommendation.by, part.pieces):
-            effects_found = piece.metric.found["rows"]
+            effects_found = piece.metric.estimates["rows"]
             usual = [effects_found[end][piece.table, 0] for end in ("low", "high")]
             outer, other = ("low", "high") if piece.sign > 0 else ("high", "low")
             near, far = usual if piece.sign > 0 else usual[::-1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._report.tes
 )
 
 CLASSES = hops.CHAINS[-1]
-NOWHERE = chains.Hop(("tx",), "client", "underlay")
+NOWHERE = hop.Hop(("tx",), "client", "underlay")
 
 
 def checks_of(truth, plan, rate=1.0, noise="none", seed=1):
@@ -32,7 +32,7 @@ def likeliest(plan, checks):
 @pytest.mark.parametrize("side", ["client", "server"])
 @pytest.mark.parametrize("setting", ["tx", "gro"])
 def test_a_fault_that_always_acts_is_placed(setting, side, devices):
-    truth = chains.Hop((setting,), side, devices)
+    truth = hop.Hop((setting,), side, devices)
     plan = hops.plan_of(setting, CLASSES, 1, 1.0)
     assert likeliest(plan, checks_of(truth, plan)) == [[truth]]
 
@@ -46,7 +46,7 @@ def test_rare_faults_are_placed_in_most_chains_under_each_noise():
 @pytest.mark.parametrize("side", ["client", "server"])
 def test_an_end_at_which_nothing_breaks_is_left_out(side, devices):
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
-    truth = chains.Hop(("tx",), side, devices)
+    truth = hop.Hop(("tx",), side, devices)
     campaign_plan, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
     assert campaign_plan[-1]["answered"]
     assert likeliest(plan, payload.checks_of(record)) == [[truth]]
@@ -75,12 +75,12 @@ def test_what_did_not_break_has_no_hop():
 
 
 def test_a_campaign_that_varies_no_setting_by_hop_names_none():
-    assert chains.chains(curing.plan_of()) == []
+    assert hop.chains(curing.plan_of()) == []
 
 
 def test_what_both_ends_break_is_placed_at_both():
     plan = hops.plan_of("tx", CLASSES, 1, 1.0)
-    truths = [chains.Hop(("tx",), "client", "tenant"), chains.Hop(("tx",), "server", "tunnel")]
+    truths = [hop.Hop(("tx",), "client", "tenant"), hop.Hop(("tx",), "server", "tunnel")]
     machine = hops.Chain(plan, truths[0], 1.0, "none", 1)
     machine.faults.update(hops.Chain(plan, truths[1], 1.0, "none", 1).faults)
     checks = curing.measured(machine, plan)

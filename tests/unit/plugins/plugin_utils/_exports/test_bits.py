@@ -14,8 +14,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.bits import bits_campaign
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import hop_campaign
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import (
+    bits_campaign,
+    hop_campaign,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import without_fixed
 from ansible_collections.offload.lab.tests.instruments.simulation import curing

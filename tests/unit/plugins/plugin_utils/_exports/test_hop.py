@@ -68,7 +68,7 @@ def test_what_a_hops_own_trials_chose_is_not_confirmed_by_them():
     checks = curing.measured(hops.Chain(plan, truth, 1.0, "none", 1), plan)
     cure = cure_found(plan, checks)
     recommended = recommendation(NOTHING, plan, None, cure)
-    assert cure.profile == "tx_at_server" and cure.seen.troubled == 0
+    assert cure.profile == "tx_at_server" and cure.checks.troubled == 0
     assert recommended["confirmed"] is False and recommended["changes"] == {
         "tx_at_client_underlay": "off"
     }

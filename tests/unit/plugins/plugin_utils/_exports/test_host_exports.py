@@ -106,7 +106,7 @@ def test_nothing_is_dropped_in_silence(tool, settings):
 
 @pytest.mark.parametrize("line", ["eth2: it is not there now", "class host: this host has no such"])
 def test_devices_that_are_not_there_are_named(settings, line):
-    assert any(message.startswith(line) for message in settings.left)
+    assert any(message.startswith(line) for message in settings.missing)
 
 
 def test_a_group_of_which_a_part_changes_is_not_written_as_a_group():
@@ -160,7 +160,7 @@ def test_a_device_whose_name_means_something_in_a_file_is_left_out(tool, odd):
     settings_of = {name: {"features": FEATURES} for name in (odd, "eth2")}
     settings = {"underlay": {"features": {"gro": False}}}
     export = FORMATS[tool][1](host_settings("site\n- x", "node1\n", settings, classes, settings_of))
-    assert len(export.left) == 1 and "cannot be written into a file" in export.left[0]
+    assert len(export.missing) == 1 and "cannot be written into a file" in export.missing[0]
     assert "{{" not in export.text and "eth2" in export.text
     assert all(odd not in line for line in export.text.splitlines() if not line.startswith("#"))
     assert "\n- x" not in export.text
@@ -179,5 +179,6 @@ def test_a_setting_that_means_something_in_a_file_leaves_its_device_out(tool):
         )
     )
     assert (
-        any("cannot be written" in line for line in export.left) and "[main]\nb" not in export.text
+        any("cannot be written" in line for line in export.missing)
+        and "[main]\nb" not in export.text
     )

@@ -243,7 +243,9 @@ def test_latency_under_load_has_the_medians_of_each_profile():
         {"label": "tso=on", "unloaded": [1.0, 2.0, 3.0, 4.0], "loaded": [5.0, 6.0, 7.0, 8.0]},
     ]
     assert panel["numbers"]["rows"][1]["cells"][:3] == ["off", "yes", "20.00"]
-    assert "99 % take at most 3.00 µs without streams, and 20.00 µs beside them" in panel["summary"]
+    assert (
+        "99 % take at most 3.00 µs without streams, and 20.00 µs during streams" in panel["summary"]
+    )
     plain = replace(table, workload="tcp_stream")
     assert latency.latency_panels([plain], {"control": "off"}, digest) == []
 

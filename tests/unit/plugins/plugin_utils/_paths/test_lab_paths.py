@@ -15,13 +15,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import (
     BUILT,
+    LAB,
     TENANT,
     USUAL_TENANT_PATH,
     add_forwarded,
     path_of,
     paths_on,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 

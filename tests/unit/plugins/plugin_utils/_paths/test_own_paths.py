@@ -14,7 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._paths import own_paths
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import with_own
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence import expected
 
 FLANNEL = {"device": "flannel.1", "netns": "", "kind": "vxlan", "id": 1, "port": 8472}

@@ -146,7 +146,7 @@ def test_mtus(mtu, address, most, count):
         (
             {"factors": [{"name": "gro", "sides": "forwarder", "devices": ["tenant"]}]},
             ["r"],
-            "gro is for tenant devices, and those of a forwarder are underlay devices",
+            "gro is for tenant devices, and a forwarder has underlay devices alone",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._paths.own_paths impor
     own_paths,
     walked_of,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._request import disturbs
+from ansible_collections.offload.lab.plugins.plugin_utils._request import discovered
 from ansible_collections.offload.lab.plugins.plugin_utils._request.discovered import lines, state
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
@@ -121,7 +121,7 @@ def plan_of(**more):
 
 def test_before_the_first_change_it_says_whom_it_disturbs():
     plan = plan_of()
-    first, node, shared, fewer = disturbs.lines(plan, {"worker1": walked()})
+    first, node, shared, fewer = discovered.disturbance_lines(plan, {"worker1": walked()})
     assert first.startswith(
         f"This sets tx of the devices below, at most {len(plan['visits'])} times"
     )
@@ -130,8 +130,8 @@ def test_before_the_first_change_it_says_whom_it_disturbs():
 
 
 def test_a_lab_of_its_own_disturbs_nobody():
-    assert disturbs.lines(plan_of(paths=["physical"]), {"worker1": walked()}) == []
-    assert disturbs.lines(plan_of(), {}) == []
+    assert discovered.disturbance_lines(plan_of(paths=["physical"]), {"worker1": walked()}) == []
+    assert discovered.disturbance_lines(plan_of(), {}) == []
 
 
 def test_the_user_may_name_the_devices():
@@ -141,7 +141,7 @@ def test_the_user_may_name_the_devices():
     own_path = own_paths(walks)["pods"]
     assert own_path["classes"] == ["tunnel"]
     assert own_path["nodes"]["a"]["devices"] == {"tunnel": [{"name": "flannel.1"}]}
-    assert disturbs.lines(plan_of(), walks)[1].startswith("  a: flannel.1 (")
+    assert discovered.disturbance_lines(plan_of(), walks)[1].startswith("  a: flannel.1 (")
     with pytest.raises(InputError, match="has the device flannel.2. Use cni-1/eth0, cni0, eth0, "):
         own_paths({"a": walked(varied=["flannel.2"])})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB as LAB_PATHS
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import LAB as LAB_PATHS
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import evidence, guards
 
 LAB = {"vni": 10, "underlay_ip": 4, "timestamps": True, "speed_mbps": None}

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import LAB
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.path import Path
-from ansible_collections.offload.lab.plugins.plugin_utils._paths.sources import LAB
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence_paths import (
     crossed_devices,
     evidence_paths,

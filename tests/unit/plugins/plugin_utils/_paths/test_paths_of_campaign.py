@@ -9,7 +9,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
-from ansible_collections.offload.lab.plugins.plugin_utils._paths import sources
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import lab_paths
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.path import (
     VXLAN,
     Encapsulation,
@@ -46,7 +46,7 @@ VARIABLES = {name: None for name in lab_node.VARIABLES} | {
 }
 
 
-KNOWN = sources.Paths({**sources.LAB.by_name, "pods": PODS})
+KNOWN = lab_paths.Paths({**lab_paths.LAB.by_name, "pods": PODS})
 
 
 def on_node(node, address):
