@@ -18,13 +18,60 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import schema_of
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import (
+    NAMES,
+    form_of,
+    keys_of,
+)
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SCHEMA = CHECKOUT / "plugins/plugin_utils/_campaign/schemas/analysis.json"
 PAGE = CHECKOUT / "docs/data-format.md"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 FIELD = re.compile(r"((?:^    # .*\n)*)^    (\w+): [^#\n]*(?:# (.*))?$", re.MULTILINE)
+
+
+def schema_of(kind: Any, title: str) -> dict[str, Any]:
+    """Return the JSON Schema of a record."""
+    definitions: dict[str, Any] = {}
+    top = _schema_of_type(kind, definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **top,
+        "$defs": definitions,
+    }
+
+
+def _schema_of_type(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    form, parts = form_of(kind)
+    limits = kind.__metadata__[0] if typing.get_origin(kind) is typing.Annotated else {}
+    if form == "union":
+        return {"anyOf": [_schema_of_type(part, definitions) for part in parts]}
+    if form == "record":
+        return _reference(kind, definitions)
+    if form == "list":
+        return {"type": "array", "items": _schema_of_type(parts[0], definitions)}
+    if form == "dict":
+        return {"type": "object", "additionalProperties": _schema_of_type(parts[1], definitions)}
+    if form == "any":
+        return {}
+    return {"type": NAMES[parts[0]], **limits}
+
+
+def _reference(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the reference to a record's definition, which is added."""
+    name = kind.__name__
+    if name not in definitions:
+        definitions[name] = {}  # it may hold itself
+        kinds, required = keys_of(kind)
+        definitions[name] = {
+            "type": "object",
+            "required": sorted(required),
+            "additionalProperties": False,
+            "properties": {key: _schema_of_type(part, definitions) for key, part in kinds.items()},
+        }
+    return {"$ref": f"#/$defs/{name}"}
 
 
 def schema() -> str:

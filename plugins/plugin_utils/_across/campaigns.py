@@ -42,7 +42,7 @@ class MeasuredCampaign(NamedTuple):
     cube: Cube
 
 
-class Quantity(NamedTuple):
+class MeasuredQuantity(NamedTuple):
     """One quantity in all campaigns: the control's values, or the effect of a profile."""
 
     id: str
@@ -177,13 +177,13 @@ def _blocks(campaign: MeasuredCampaign, metric: str, table: str, profile: str) -
 
 def quantities_of_metric(
     campaigns: list[MeasuredCampaign], metric: str, table: str, profiles: list[str]
-) -> Iterator[Quantity]:
+) -> Iterator[MeasuredQuantity]:
     """Yield the quantities of a table and metric; the first profile is the control."""
     first = next(campaign for campaign in campaigns if table in table_indexes(campaign))
     about = analysis_metrics.describe(metric, first.cube.tables[table_indexes(first)[table]].test)
     for profile in profiles:
         is_value = profile == profiles[0]
-        yield Quantity(
+        yield MeasuredQuantity(
             f"{table}/{metric}/{profile}",
             table,
             metric,
@@ -201,7 +201,7 @@ def quantities_of(
     tables: list[str],
     metrics: list[str],
     profiles: list[str],
-) -> Iterator[Quantity]:
+) -> Iterator[MeasuredQuantity]:
     """Yield the quantities of tables, metrics and profiles, one table and metric after the other."""
     for table, metric in product(tables, filter(is_compared, metrics)):
         yield from quantities_of_metric(campaigns, metric, table, profiles)

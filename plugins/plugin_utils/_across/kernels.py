@@ -32,7 +32,7 @@ from .._trials.payload import checks_of
 from .._trials.records import stream_records
 from .campaigns import (
     MeasuredCampaign,
-    Quantity,
+    MeasuredQuantity,
     campaign_folders,
     labels_of,
     manifest_differences,
@@ -333,7 +333,7 @@ def _under(blocks: list[np.ndarray]) -> list[Under]:
     ]
 
 
-def _row(quantity: Quantity, under: list[Under]) -> KernelQuantity:
+def _row(quantity: MeasuredQuantity, under: list[Under]) -> KernelQuantity:
     """Return the row of a quantity, not judged yet."""
     return {
         "id": quantity.id,

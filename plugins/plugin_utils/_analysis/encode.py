@@ -68,7 +68,7 @@ def read_analysis(kind: type[T], folder: str) -> T | None:
 
 
 @functools.lru_cache(maxsize=None)
-def _keys(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
+def keys_of(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the types of the keys of a dataclass or a TypedDict, and which of them must be there."""
     hints = typing.get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
@@ -86,7 +86,7 @@ def decoded(kind: type[T], value: Any, where: str) -> T:
 
 
 def _decoded(kind: Any, value: Any, where: str) -> Any:
-    form, parts = _form(kind)
+    form, parts = form_of(kind)
     if form == "any":
         return value
     if form == "union":
@@ -102,10 +102,10 @@ def _decoded(kind: Any, value: Any, where: str) -> Any:
     return _of(parts[0], value, where)
 
 
-def _form(kind: Any) -> tuple[str, tuple[Any, ...]]:
+def form_of(kind: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the form of a type and its arguments."""
     if get_origin(kind) is Annotated:
-        return _form(get_args(kind)[0])
+        return form_of(get_args(kind)[0])
     if kind is Any:
         return "any", ()
     if is_dataclass(kind) or typing.is_typeddict(kind):
@@ -121,13 +121,13 @@ def _fitting(kinds: Sequence[Any], value: Any) -> Any:
     others = [kind for kind in kinds if kind is not type(None)]
     if isinstance(value, dict):
         for kind in others:
-            if _form(kind)[0] == "record" and _keys(kind)[1] <= value.keys():
+            if form_of(kind)[0] == "record" and keys_of(kind)[1] <= value.keys():
                 return kind
     return others[-1]
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
-    kinds, required = _keys(kind)
+    kinds, required = keys_of(kind)
     document = _of(dict, value, where)
     missing = required - document.keys()
     if missing:
@@ -146,46 +146,3 @@ def _of(kind: type, value: Any, where: str) -> Any:
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise InputError(f"this is not a value of type {NAMES[kind]}", where, REMEDY)
     return value
-
-
-def schema_of(kind: Any, title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a record."""
-    definitions: dict[str, Any] = {}
-    top = _schema(kind, definitions)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        **top,
-        "$defs": definitions,
-    }
-
-
-def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    form, parts = _form(kind)
-    limits = kind.__metadata__[0] if get_origin(kind) is Annotated else {}
-    if form == "union":
-        return {"anyOf": [_schema(part, definitions) for part in parts]}
-    if form == "record":
-        return _reference(kind, definitions)
-    if form == "list":
-        return {"type": "array", "items": _schema(parts[0], definitions)}
-    if form == "dict":
-        return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
-    if form == "any":
-        return {}
-    return {"type": NAMES[parts[0]], **limits}
-
-
-def _reference(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the reference to a record's definition, which is added."""
-    name = kind.__name__
-    if name not in definitions:
-        definitions[name] = {}  # it may hold itself
-        kinds, required = _keys(kind)
-        definitions[name] = {
-            "type": "object",
-            "required": sorted(required),
-            "additionalProperties": False,
-            "properties": {key: _schema(part, definitions) for key, part in kinds.items()},
-        }
-    return {"$ref": f"#/$defs/{name}"}

@@ -19,7 +19,7 @@ import yaml
 from ...module_utils._base.quoting import shell_line
 from .._store.manifest import Manifest
 from .._untrusted.variables import comment
-from .recommended import Recommended
+from .recommended import RecommendedSettings
 
 FILE = "daemonset.yml"
 CLASSES = ("tunnel", "underlay")  # devices that are the same on each node
@@ -40,7 +40,7 @@ HEAD = """\
 
 
 def daemonset(
-    advice: Recommended,
+    advice: RecommendedSettings,
     manifest: Manifest | None,
     nodes: Mapping[str, Collection[str]],
 ) -> str | None:

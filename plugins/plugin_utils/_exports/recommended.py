@@ -33,7 +33,7 @@ APPLIED = "as_applied"  # the profile of a cure in the campaign that asks for it
 EFFECT = ("table", "metric", "end", "ratio", "low", "high", "state")
 
 
-class Chosen(TypedDict):
+class ChosenSettings(TypedDict):
     """The settings to apply, and who confirmed them."""
 
     profile: str | None
@@ -44,7 +44,7 @@ class Chosen(TypedDict):
     changes: dict[str, str]
 
 
-class Advised(Chosen):
+class Advised(ChosenSettings):
     """A recommendation with its evidence."""
 
     by: list[dict[str, Any]]
@@ -60,7 +60,7 @@ class Cures(TypedDict):
     troubled: int
 
 
-class Cured(Chosen):
+class Cured(ChosenSettings):
     """A cure, and the campaigns that follow it."""
 
     cures: Cures
@@ -69,7 +69,7 @@ class Cured(Chosen):
     bits: FollowUp | None
 
 
-class Recommended(Chosen):
+class RecommendedSettings(ChosenSettings):
     """The content of recommended.yml: of a recommendation, or of a cure."""
 
     campaign: str
@@ -218,7 +218,7 @@ def recommendation(
     manifest: Manifest | None,
     cure: Cure | None = None,
     measured: float | None = None,
-) -> Recommended:
+) -> RecommendedSettings:
     """Return what playbook apply takes as offload_lab_recommended; without a recommendation client
     and server have no settings.
 
@@ -230,7 +230,7 @@ def recommendation(
     if cure and advice.name is None:
         settings = settings_of(plan["factors"], cure.levels)
         chosen = _cure(cure, plan)
-    recommended: Recommended = {
+    recommended: RecommendedSettings = {
         "campaign": plan["name"],
         **chosen,
         "date": _day(measured),
@@ -244,7 +244,7 @@ def recommendation(
     return recommended
 
 
-def document(data: Recommended) -> str:
+def document(data: RecommendedSettings) -> str:
     """Return the content of recommended.yml with this recommendation."""
     head = HEAD.format(name=comment(data["campaign"]))
     return f"---\n{head}" + dump_variables({"offload_lab_recommended": data})

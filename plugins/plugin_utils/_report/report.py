@@ -154,7 +154,7 @@ class ReportOfAnalysis(NamedTuple):
 
     report: CampaignReport
     analysis: Analysis
-    advice: recommended.Recommended
+    advice: recommended.RecommendedSettings
     issue: Issue | None
     daemonset: str | None
 
@@ -297,7 +297,7 @@ class MadeReport(Artifacts):
     headline: str
     standing: str | None
     table: str
-    recommendation: recommended.Recommended
+    recommendation: recommended.RecommendedSettings
     diff: Diff
 
 
