@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from ..plugin_utils._across.compare import compare_folders
 from ..plugin_utils._across.comparison_text import console, documents
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
@@ -26,7 +32,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         percent = options["threshold_percent"]
         comparison = compare_folders(options["results"], None if percent is None else percent / 100)
         changed = (

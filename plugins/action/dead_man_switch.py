@@ -27,6 +27,7 @@ from ..module_utils._base.errors import LabError
 from ..module_utils._host.processes import started_at
 from ..module_utils._host.waiting import wait_until
 from ..module_utils._restore.sign_of_life import HEARTBEAT
+from ..plugin_utils._action.controller import Answered, TaskVars
 
 NAME = ".lease"  # a file of the results folder, which no store keeps
 PATIENCE_S = 5.0  # until another process has written it
@@ -74,7 +75,7 @@ def _id(owner: Mapping[str, Any], controller: str) -> str:
     return f"{controller} {playbook} {started_at(playbook)}"
 
 
-def completed(owner: Mapping[str, Any]) -> dict[str, Any]:
+def completed(owner: Mapping[str, Any]) -> Answered:
     """Return the owner with its controller, its user, and what it is known by on nodes."""
     controller = socket.gethostname()
     who = {"controller": controller, "user": _user(), "id": _id(owner, controller)}
@@ -89,10 +90,8 @@ FAILURES = 3  # one after the other, until the heartbeat gives up
 class ActionModule(ActionBase):
     """Arm or disarm the switch of a node."""
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         arguments = self._task.args
         if arguments.get("state") == "claimed" and isinstance(arguments.get("owner"), dict):
             arguments = {**arguments, "owner": self._owner(arguments["owner"])}
@@ -103,7 +102,7 @@ class ActionModule(ActionBase):
             self._start_heartbeat(seconds, os.getppid())
         return result
 
-    def _owner(self, owner: dict[str, Any]) -> dict[str, Any]:
+    def _owner(self, owner: dict[str, Any]) -> Answered:
         """Return who takes the node; in check mode nothing is written, and nothing is taken."""
         if self._task.check_mode:
             return owner

@@ -7,11 +7,10 @@ plugins/modules/evidence.py.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
+from ..plugin_utils._action.controller import Answered, TaskVars
 from ..plugin_utils._analysis.verdicts import verify_rows
 from ..plugin_utils._paths.lab_paths import LAB
 from ..plugin_utils._trials.evidence_paths import evidence_paths
@@ -24,10 +23,8 @@ class ActionModule(ActionBase):
     by what it saw.
     """
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
         ends, features = (arguments.pop(name, None) for name in OURS)
         try:

@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from ..plugin_utils._across.history import history_of
 from ..plugin_utils._across.page import answer, documents
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
@@ -24,7 +30,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         history = history_of(options["results"])
         changed = write_changed(
             os.path.abspath(options["output"]), documents(history), self._task.check_mode

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 from ..module_utils._base.errors import InputError
-from ..plugin_utils._action.controller import ControllerAction, Spec
+from ..plugin_utils._action.controller import Answered, ControllerAction, Options, Spec, TaskVars
 from ..plugin_utils._campaign.campaign_file import validate
 from ..plugin_utils._store.files import write_changed
 from ..plugin_utils._trials.import_logs import import_logs
@@ -35,7 +34,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         results_dir = os.path.abspath(options.pop("results_dir"))
         spec = {key: value for key, value in options.items() if value is not None}
         validate(spec, "import", "import_logs")

@@ -8,11 +8,17 @@ plugins/modules/kernels_report.py.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from ..plugin_utils._across.kernels import report_of
 from ..plugin_utils._across.kernels_page import answer, documents, ordered_changes
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
@@ -27,7 +33,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         report = report_of(options["results"])
         changed = write_changed(
             os.path.abspath(options["output"]), documents(report), self._task.check_mode

@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._base.network import key_of
+from ..plugin_utils._action.controller import Answered, TaskVars
 from ..plugin_utils._store import manifest
 
 
@@ -25,10 +26,8 @@ def _keys(classes: dict[str, Any]) -> dict[str, list[str]]:
 class ActionModule(ActionBase):
     """Read the node's conditions, and keep them in a results folder if one is given."""
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         arguments = self._task.args
         result.update(
             self._execute_module(

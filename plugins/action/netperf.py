@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._engines.workload import options
+from ..plugin_utils._action.controller import Answered, Options, TaskVars
 from ..plugin_utils._trials import trials
 
 WORKLOAD = options()
@@ -29,10 +30,8 @@ NAME = "netperf"
 class ActionModule(ActionBase):
     """Measure once and return the numbers."""
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         _checked, options = self.validate_argument_spec({**WORKLOAD, **ENDPOINT, **TOKEN})
         try:
             result.update(self._measure(options, task_vars))
@@ -41,7 +40,7 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
         return result
 
-    def _measure(self, options: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _measure(self, options: Options, task_vars: TaskVars | None) -> Answered:
         # As the user gave them: both are checked below.
         load: Any = {key: options[key] for key in WORKLOAD if options[key] is not None}
         end: Any = {key: options[key] for key in ENDPOINT if options[key] is not None}

@@ -12,6 +12,8 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ..plugin_utils._action.controller import Answered, TaskVars
+
 MORE = "offload_lab_more_peers"
 
 
@@ -51,10 +53,8 @@ def peers_of(hosts: Iterable[Mapping[str, Any]], more: Iterable[str]) -> list[st
 class ActionModule(ActionBase):
     """Add the option peers where it is not given, and run the module."""
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
         if arguments.get("peers") is None and arguments.get("state", "present") == "present":
             arguments["peers"] = self._peers(task_vars or {})
@@ -65,7 +65,7 @@ class ActionModule(ActionBase):
         )
         return result
 
-    def _peers(self, task_vars: dict[str, Any]) -> list[str]:
+    def _peers(self, task_vars: TaskVars) -> list[str]:
         """Return the addresses of all other hosts of the play."""
         names = task_vars.get("ansible_play_hosts_all") or ()
         others = [name for name in names if name != task_vars.get("inventory_hostname")]

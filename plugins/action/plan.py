@@ -10,12 +10,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..module_utils._base.errors import InputError
 from ..module_utils._load.spec import SPEC as VISIT
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
@@ -35,7 +41,7 @@ from ..plugin_utils._campaign.plan_file import (
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
 from ..plugin_utils._request.discovered import disturbance_lines
-from ..plugin_utils._request.fixed import warnings, with_as_found, without_fixed
+from ..plugin_utils._request.fixed import DevicesAndFeatures, warnings, with_as_found, without_fixed
 from ..plugin_utils._statistics.components import Scatter
 from ..plugin_utils._statistics.libraries import preload
 from ..plugin_utils._trials.records import stream_records
@@ -60,7 +66,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         homes = guests.homes_of(task_vars.get("groups", {}), task_vars.get("hostvars", {}))
         between = forwarders.forwarders_of(task_vars.get("groups", {}))
         hosts = forwarders.without(task_vars.get("ansible_play_hosts_all", ()), between)
@@ -71,13 +77,9 @@ class ActionModule(ControllerAction):
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
         old = read_plan(path)
-        campaign = as_begun(campaign, old) if old else campaign
         nodes = list(zip(options["classes"], options["readings"]))
-        campaign = without_fixed(campaign, nodes, old and old["untestable"])
-        campaign = with_as_found(campaign, nodes, old)
+        campaign = _prepared(campaign, old, nodes, options["scatter_from"])
         forwards = forwarding.between(between, task_vars.get("hostvars", {}))
-        if campaign["lengths"] and options["scatter_from"] and old is None:
-            campaign = _with_length(campaign, options["scatter_from"])
         plan = _planned(campaign, forwards, options["own_paths"])
         if old is not None:
             _refuse_other_plan(old, plan, path)
@@ -89,10 +91,11 @@ class ActionModule(ControllerAction):
         _say_all([*lines, *_disturbed(plan, hosts, task_vars)])
         if old is None and not self._task.check_mode:
             write_plan(path, plan)
+        kept = old or plan
         pairs = plan["pairs"] or guests.first_pair(playing)
-        pace = pace_of(old or plan, options["chunk_seconds"], stored=options["stored"])
+        pace = pace_of(kept, options["chunk_seconds"], stored=options["stored"])
         return dict(
-            summary(old or plan, folder),
+            summary(kept, folder),
             **pace,
             measuring=pairs,
             servers_are_shared=len({pair["server"] for pair in pairs}) < len(pairs),
@@ -119,12 +122,27 @@ class ActionModule(ControllerAction):
         )
 
 
+def _prepared(
+    campaign: Campaign,
+    old: Plan | None,
+    nodes: Sequence[DevicesAndFeatures],
+    scatter_from: str | None,
+) -> Campaign:
+    """Return the campaign with what an earlier plan, the devices and an earlier scatter decide."""
+    campaign = as_begun(campaign, old) if old else campaign
+    campaign = without_fixed(campaign, nodes, old and old["untestable"])
+    campaign = with_as_found(campaign, nodes, old)
+    if campaign["lengths"] and scatter_from and old is None:
+        return _with_length(campaign, scatter_from)
+    return campaign
+
+
 def _say_all(lines: Iterable[str]) -> None:
     for line in lines:
         say(f"  {line}")
 
 
-def _disturbed(plan: Plan, hosts: Iterable[str], task_vars: dict[str, Any]) -> list[str]:
+def _disturbed(plan: Plan, hosts: Iterable[str], task_vars: TaskVars) -> list[str]:
     """Return what a campaign does to an existing network."""
     walked: dict[str, Walked] = {}
     for node in hosts:

@@ -10,7 +10,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
 from ..plugin_utils._live import refresh
 from ..plugin_utils._report import html
@@ -34,7 +41,7 @@ class ActionModule(ControllerAction):
 
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         if options["live"]:
             return self._live(options)
         result = make_report(self._folder(options), check=self._task.check_mode)
@@ -48,7 +55,7 @@ class ActionModule(ControllerAction):
             returned.pop("diff")
         return returned
 
-    def _live(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _live(self, arguments: dict[str, Any]) -> Answered:
         """Keep the report of a running campaign current.
 
         Whatever is wrong with it, the campaign goes on.

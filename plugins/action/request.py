@@ -17,7 +17,14 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.utils.vars import load_extra_vars
 
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
@@ -47,7 +54,7 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
     campaign: Campaign | None = None  # that is asked for, as far as it was read
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         problems = variable_checks.merged(self._found(options, task_vars))
         if problems:
             for problem in problems[1:]:
@@ -58,14 +65,14 @@ class ActionModule(ControllerAction):
             {} if options["names_only"] else self._engines(options["engine"], task_vars)._asdict()
         )
 
-    def _engines(self, engine: str, task_vars: dict[str, Any]) -> campaign_checks.Engines:
+    def _engines(self, engine: str, task_vars: TaskVars) -> campaign_checks.Engines:
         between = forwarders.forwarders_of(task_vars["groups"])
         ends = forwarders.without(task_vars["ansible_play_hosts_all"], between)
         nodes = [task_vars["hostvars"][node] for node in ends]
         has_lab = not all(node.get(f"{variable_checks.PREFIX}ends") for node in nodes)
         return campaign_checks.engines_needed(engine, self.campaign, has_lab)
 
-    def _found(self, options: dict[str, Any], task_vars: dict[str, Any]) -> Iterable[Problem]:
+    def _found(self, options: Options, task_vars: TaskVars) -> Iterable[Problem]:
         if options["names_only"]:
             return self._unknown_names(task_vars)
         if options["readings"]:
@@ -75,7 +82,7 @@ class ActionModule(ControllerAction):
             return self._nodes_read(options, task_vars)
         return self._problems(options, task_vars)
 
-    def _unknown_names(self, task_vars: dict[str, Any]) -> Iterator[Problem]:
+    def _unknown_names(self, task_vars: TaskVars) -> Iterator[Problem]:
         """Yield the unknown names in extra variables, then in the variables of the controller and
         all hosts.
         """
@@ -86,7 +93,7 @@ class ActionModule(ControllerAction):
             names = set(task_vars["hostvars"][host]) - extra
             yield from variable_checks.unknown_names(host, names, spec)
 
-    def _problems(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> Iterator[Problem]:
+    def _problems(self, arguments: dict[str, Any], task_vars: TaskVars) -> Iterator[Problem]:
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         group = [*task_vars["groups"].get(arguments["group"], ()), *homes]
         spec = variable_checks.known_variables(ROLES)
@@ -107,7 +114,7 @@ class ActionModule(ControllerAction):
     def _campaign_problems(
         self,
         arguments: dict[str, Any],
-        task_vars: dict[str, Any],
+        task_vars: TaskVars,
         group: list[str],
         homes: dict[str, str],
     ) -> Iterator[Problem]:
@@ -135,7 +142,7 @@ class ActionModule(ControllerAction):
                     else campaign_checks.wrong_paths(campaign, node, values, paths)
                 )
 
-    def _nodes_read(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> list[Problem]:
+    def _nodes_read(self, arguments: dict[str, Any], task_vars: TaskVars) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         between = forwarders.forwarders_of(task_vars["groups"])
@@ -197,7 +204,7 @@ def _wrong_folder(path: str) -> Iterator[Problem]:
         )
 
 
-def _values(variables: Mapping[str, Any]) -> dict[str, Any]:
+def _values(variables: Mapping[str, Any]) -> Answered:
     """Return the lab's variables of a node, without those whose templates need facts that are not
     read yet.
     """

@@ -15,7 +15,7 @@ from typing import Any
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.lease import Holder
 from ..module_utils._host.store import SPEC, lock_of
-from ..plugin_utils._action.controller import ControllerAction, say
+from ..plugin_utils._action.controller import Answered, ControllerAction, Options, TaskVars, say
 from ..plugin_utils._campaign.chosen import places, results_folder
 from ..plugin_utils._store import campaign_lock, results_store
 
@@ -26,7 +26,7 @@ class ActionModule(ControllerAction):
     _requires_connection = True
     SPEC = SPEC
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         self.options = options
         if options["state"] == "claimed":
             results_store.check_open(options["only_between"], datetime.now())
@@ -63,7 +63,7 @@ class ActionModule(ControllerAction):
         minutes: float = self.options["max_minutes"]
         return minutes > 0 and time.time() - since >= 60 * minutes
 
-    def _here(self) -> dict[str, Any]:
+    def _here(self) -> Answered:
         """Lock or unlock the results folder of the controller."""
         if self.options["state"] == "claimed":
             if not self.options["temporary"]:
@@ -71,7 +71,7 @@ class ActionModule(ControllerAction):
             campaign_lock.acquire_patiently(lock_of(self.results), campaign_lock.controller(), say)
         return {}
 
-    def _in_store(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+    def _in_store(self, task_vars: TaskVars) -> Answered:
         """Do the same in the store, and bring both folders to one content."""
         self.task_vars = task_vars
         self.store = os.path.join(self.options["folder"], os.path.basename(self.results))
@@ -105,7 +105,7 @@ class ActionModule(ControllerAction):
             )
         return answer
 
-    def _push(self, owner: Holder | None, last: bool) -> dict[str, Any]:
+    def _push(self, owner: Holder | None, last: bool) -> Answered:
         stored_files = self.options["before"].get("files")
         news = results_store.news(
             self.results,
@@ -117,7 +117,7 @@ class ActionModule(ControllerAction):
             raise campaign_lock.refusal(answer["holder"], lock_of(self.store))
         return {"changed": answer["changed"], "files": answer["files"]}
 
-    def _fetch(self, files: results_store.Files) -> dict[str, Any]:
+    def _fetch(self, files: results_store.Files) -> Answered:
         lacking = results_store.to_fetch(self.results, files)
         for name in lacking:
             self._fetch_file(name)

@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 from ansible import constants, context
 
 from ..module_utils._base.errors import InputError
-from ..plugin_utils._action.controller import ControllerAction, Spec, say
+from ..plugin_utils._action.controller import (
+    Answered,
+    ControllerAction,
+    Options,
+    Spec,
+    TaskVars,
+    say,
+)
 from ..plugin_utils._campaign.plan_file import read_plan
 from ..plugin_utils._decisions.campaign_folder import PARTS, CampaignFolder, Measuring
 
@@ -32,7 +39,7 @@ class ActionModule(ControllerAction):
     SPEC = SPEC
     NEEDS: ClassVar[dict[str, Any]] = {"required_together": [("block", "mtu")]}
 
-    def answer(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         plan = read_plan(options["plan"])
         if plan is None:
             raise InputError(

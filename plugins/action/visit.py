@@ -17,7 +17,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC, STEP
-from ..plugin_utils._action.controller import Options, TaskVars, say, warn
+from ..plugin_utils._action.controller import Answered, Options, TaskVars, say, warn
 from ..plugin_utils._action.measure_role import MeasureRole
 from ..plugin_utils._action.shared import SharedResults
 from ..plugin_utils._campaign import loop
@@ -38,10 +38,8 @@ NEEDS = {
 class ActionModule(ActionBase):
     """Make a step of a campaign, or measure a visit or a list of cells."""
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
+        result: Answered = super().run(tmp, task_vars)
         self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
         self._variables: TaskVars = task_vars or {}
         _checked, options = self.validate_argument_spec({**SPEC, **STEP}, **NEEDS)
@@ -57,7 +55,7 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
         return result
 
-    def _make(self, step: loop.VisitStep, options: Options) -> dict[str, Any]:
+    def _make(self, step: loop.VisitStep, options: Options) -> Answered:
         """Make a step: set the profile at this host, measure with its partners, or both."""
         role = MeasureRole(self._templar, self._variables)
         shared = SharedResults(constants.DEFAULT_LOCAL_TMP, self._task._uuid)
@@ -80,7 +78,7 @@ class ActionModule(ActionBase):
         hosts[role.name] = loop.applied_by(result) or role.applied(role.name)
         return {**result, **self._measure_pairs(step, role, pairs, hosts, options)}
 
-    def _applied(self, step: loop.VisitStep, role: MeasureRole) -> dict[str, Any]:
+    def _applied(self, step: loop.VisitStep, role: MeasureRole) -> Answered:
         """Set the profile of a step at this host; return what module ethtool returns."""
         arguments = loop.profile_arguments(
             role.work(step), role.member, role.devices(), role.snapshot()
@@ -91,7 +89,7 @@ class ActionModule(ActionBase):
         self._warnings += answer.pop("warnings", None) or []
         return answer
 
-    def _ethtool(self, arguments: loop.Arguments) -> dict[str, Any]:
+    def _ethtool(self, arguments: loop.Arguments) -> Answered:
         answer: dict[str, Any] = self._execute_module(
             module_name="offload.lab.ethtool", module_args=arguments, task_vars=self._variables
         )
@@ -104,7 +102,7 @@ class ActionModule(ActionBase):
         pairs: list[Pair],
         hosts: dict[str, loop.Applied | None],
         options: Options,
-    ) -> dict[str, Any]:
+    ) -> Answered:
         """Measure with one server after the other; a failure with one does not keep the others."""
         work = role.work(step)
         summaries: dict[str, dict[str, Any]] = {}
@@ -121,13 +119,13 @@ class ActionModule(ActionBase):
             raise LabError("; ".join(errors))
         return _all_of(summaries)
 
-    def _measured(self, options: Options) -> dict[str, Any]:
+    def _measured(self, options: Options) -> Answered:
         memory = constants.DEFAULT_LOCAL_TMP
         work = Measurement(options, say, warn, self._task.check_mode, memory)
         with work.locked():
             return self._measure(work, options)
 
-    def _measure(self, work: Measurement, options: Options) -> dict[str, Any]:
+    def _measure(self, work: Measurement, options: Options) -> Answered:
         if self._task.check_mode:
             return self._call(work, work.todo(), options, collect=False)
         if options["collect"]:
@@ -145,7 +143,7 @@ class ActionModule(ActionBase):
         cells: list[CellToMeasure],
         options: Options,
         collect: bool,
-    ) -> dict[str, Any]:
+    ) -> Answered:
         """Run the module once on the client; its failure is ours."""
         arguments = {
             "cells": [work.sent(cell) for cell in cells],
@@ -189,7 +187,7 @@ def _checked(asked: loop.Arguments, options: Options) -> Options:
     return known
 
 
-def _all_of(summaries: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _all_of(summaries: dict[str, dict[str, Any]]) -> Answered:
     """Return the result of a step: that of its pair, or where a client has several all of them."""
     if not summaries:
         return {}

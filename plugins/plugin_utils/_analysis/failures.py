@@ -62,9 +62,7 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
     shares = stalls / np.maximum(attempts, 1)
     rows: list[Failures] = []
     for index, name in enumerate(cube.profiles):
-        p_profile = (
-            None if index == 0 or p is None or np.isnan(p[0, index - 1]) else float(p[0, index - 1])
-        )
+        p_profile = _p_of(p, index)
         more = bool(shares[index] > shares[0]) if index else _control_fails(shares, attempts)
         shown = bool(p_profile is not None and p_profile <= alpha and more)
         reason = f"{stalls[index]} of {attempts[index]} trials failed or received nothing"
@@ -83,6 +81,13 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
             )
         )
     return rows
+
+
+def _p_of(p: np.ndarray | None, index: int) -> float | None:
+    """Return the p value of the profile at an index; None for the control or without a test."""
+    if index == 0 or p is None or np.isnan(p[0, index - 1]):
+        return None
+    return float(p[0, index - 1])
 
 
 def _all_trials(cube: Cube) -> tuple[np.ndarray, np.ndarray]:

@@ -317,9 +317,7 @@ def recommendation(
         )
     forbidden = _forbidden(parts, fails, idle)
     listed = [Forbidden(profile=name, reason=reason) for name, reason in sorted(forbidden.items())]
-    able = [
-        name for name in last.names if name not in forbidden and _shown(parts, name, score_shown)
-    ]
+    able = _able(parts, forbidden, score_shown)
     if not able:
         return _stay(parts, forbidden, listed)
     name = _pick(last, able, parts)
@@ -346,6 +344,14 @@ def recommendation(
         forbidden=listed,
         why="",
     )
+
+
+def _able(
+    parts: list[MeasuredSets], forbidden: Collection[str], score_shown: list[dict[str, bool]]
+) -> list[str]:
+    """Return the sets that may be recommended: shown to be better, and not forbidden."""
+    allowed = [name for name in parts[-1].names if name not in forbidden]
+    return [name for name in allowed if _shown(parts, name, score_shown)]
 
 
 def _confirmed_by(parts: list[MeasuredSets]) -> str | None:

@@ -13,7 +13,7 @@ import random
 import sys
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import hop, named
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop, named
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import looks
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -62,7 +62,7 @@ class Chain(curing.Machine):
             (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
         }
         (setting,), side, devices = truth.settings, truth.side, truth.devices
-        reached = hop.ON_THE_WAY_OUT[: hop.ON_THE_WAY_OUT.index(devices) + 1]
+        reached = chains.ON_THE_WAY_OUT[: chains.ON_THE_WAY_OUT.index(devices) + 1]
         met = reached if setting in OUT else (devices,)
         acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)
         super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])

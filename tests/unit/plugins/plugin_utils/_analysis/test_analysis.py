@@ -262,7 +262,7 @@ def test_what_the_hypervisor_took_is_named_as_the_cause_of_scatter():
     scatter = checked(campaign_plan, record)["scatter"]
     assert [cause["what"] for cause in scatter["meanwhile"]] == ["steal"]
     assert 0.7 < scatter["meanwhile"][0]["share"] < 1
-    assert "went with CPU time that the hypervisor took" in scatter["text"]
+    assert "associated with CPU time that the hypervisor took" in scatter["text"]
     for trial in record:
         trial["cpu"]["ends"]["client"]["percent"]["steal"] = 1.0
     assert checked(campaign_plan, record)["scatter"]["meanwhile"] == []

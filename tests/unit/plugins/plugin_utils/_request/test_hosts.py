@@ -84,7 +84,7 @@ def test_a_node_that_can_do_it():
         (
             {"programs": {"ping": None}},
             {"ends": [{"name": "pods"}]},
-            "programs: missing: ping. Install them: on a network that is there already nothing is",
+            "programs: missing: ping. Install them: on an existing network nothing is",
         ),
         ({}, {"underlay_device": "eth7"}, "device: there is no device eth7. It has eth1, eth2."),
         ({"links": {"eth1": {**ETH1, "up": False}}}, {}, "device: eth1 is down. Bring it up"),
