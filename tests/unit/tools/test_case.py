@@ -27,8 +27,8 @@ SPEC.loader.exec_module(case_tool)
 PLAYED = [case for case in known_cases() if case.fault]
 
 
-def test_fifteen_are_played():
-    assert len(PLAYED) >= 15
+def test_fourteen_are_played():
+    assert len(PLAYED) >= 14
 
 
 @pytest.mark.parametrize("case", PLAYED, ids=lambda case: case.name)
