@@ -40,6 +40,7 @@ from ..plugin_utils._campaign.plan_file import (
 )
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
+from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._request.discovered import disturbance_lines
 from ..plugin_utils._request.fixed import DevicesAndFeatures, warnings, with_as_found, without_fixed
 from ..plugin_utils._statistics.components import Scatter
@@ -98,15 +99,13 @@ class ActionModule(ControllerAction):
             summary(kept, folder),
             **pace,
             measuring=pairs,
-            servers_are_shared=len({pair["server"] for pair in pairs}) < len(pairs),
+            servers_are_shared=_share_servers(pairs),
             members=forwarders.members(pairs, homes, between),
             homes=homes,
             forwarder=forwarding.host_of(plan),
             changed=old is None,
             warnings=[*warnings_of(plan), *fixed],
-            diff={"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)}
-            if old is None
-            else {},
+            diff={} if old else _diff(campaign),
             msg=f"{where}: {len(plan['visits'])} visits",
         )
 
@@ -120,6 +119,16 @@ class ActionModule(ControllerAction):
             if plan and os.path.exists(record)
             else None
         )
+
+
+def _share_servers(pairs: Sequence[Pair]) -> bool:
+    """Return whether two pairs have one server."""
+    return len({pair["server"] for pair in pairs}) < len(pairs)
+
+
+def _diff(campaign: Campaign) -> dict[str, str]:
+    """Return the diff of a new plan: the campaign as text."""
+    return {"before": "", "after": json.dumps(campaign, indent=2, sort_keys=True)}
 
 
 def _prepared(

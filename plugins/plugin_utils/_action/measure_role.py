@@ -31,7 +31,7 @@ from .controller import TaskVars
 
 
 class MeasureRole:
-    """The variables of one host, and those of the others.
+    """The variables of one host, and the variables of the others.
 
     What the role registers is data. What users set may be a template.
     """

@@ -65,9 +65,7 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
         p_profile = _p_of(p, index)
         more = bool(shares[index] > shares[0]) if index else _control_fails(shares, attempts)
         shown = bool(p_profile is not None and p_profile <= alpha and more)
-        reason = f"{stalls[index]} of {attempts[index]} trials failed or received nothing"
-        if index:
-            reason += f"; of {cube.profiles[0]} {stalls[0]} of {attempts[0]}"
+        reason = _reason(cube, index, attempts, stalls)
         rows.append(
             Failures(
                 profile=name,
@@ -81,6 +79,13 @@ def of_profiles(cube: Cube, p: np.ndarray | None, alpha: float) -> list[Failures
             )
         )
     return rows
+
+
+def _reason(cube: Cube, index: int, attempts: np.ndarray, stalls: np.ndarray) -> str:
+    """Return how many trials of a profile failed, and how many of the control."""
+    reason = f"{stalls[index]} of {attempts[index]} trials failed or received nothing"
+    control = f"; of {cube.profiles[0]} {stalls[0]} of {attempts[0]}"
+    return reason + control if index else reason
 
 
 def _p_of(p: np.ndarray | None, index: int) -> float | None:

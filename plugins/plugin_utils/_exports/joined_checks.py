@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One answer from the campaigns of playbook integrity: the verdicts are those of the check, the hops and the
-cure those of its steps. Pure.
+"""One answer from the campaigns of playbook integrity: the verdicts of the check, the hops and the
+cure of its steps. Pure.
 """
 
 from __future__ import annotations
