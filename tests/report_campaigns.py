@@ -101,5 +101,5 @@ def lacks_blocks() -> Made:
 
 
 CAMPAIGNS: dict[str, Callable[[], Made]] = {
-    made.__name__: made for made in (two_modes, stalls, interaction, lacks_blocks)
+    maker.__name__: maker for maker in (two_modes, stalls, interaction, lacks_blocks)
 }

@@ -78,12 +78,12 @@ def show_cure(name: str, results: Path) -> None:
     newest = max(files, key=lambda file: file.stat().st_mtime)
     cure = (json.loads(newest.read_text()).get("payload") or {}).get("cure") or {"off": {}}
     settings = {switched.partition("_at_")[0] for switched in cure["off"]}
-    found = ", ".join(f"{switched} {value}" for switched, value in cure["off"].items())
-    if not found or not cure["confirmed"]:
-        sys.exit(f"{name}: no cure is confirmed: {found or 'none is found'}")
+    switches = ", ".join(f"{switched} {value}" for switched, value in cure["off"].items())
+    if not switches or not cure["confirmed"]:
+        sys.exit(f"{name}: no cure is confirmed: {switches or 'none is found'}")
     if with_groups(settings).isdisjoint(case.settings):
-        sys.exit(f"{name}: the cure {found} is not the reported one: {' '.join(case.settings)}")
-    print(f"{name}: the cure is confirmed in fresh trials: {found}. Reported: {case.cure}")
+        sys.exit(f"{name}: the cure {switches} is not the reported one: {' '.join(case.settings)}")
+    print(f"{name}: the cure is confirmed in fresh trials: {switches}. Reported: {case.cure}")
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ CAMPAIGN = {
 }
 
 
-@pytest.fixture(name="here", scope="module")
-def _here(tmp_path_factory, request):
+@pytest.fixture(name="awx_lab", scope="module")
+def _awx_lab(tmp_path_factory, request):
     """A lab's nodes, and an AWX that is set up for them."""
     lab = Lab("systest-awx")
     lab.clear()
@@ -91,25 +91,25 @@ def tso(lab):
     )
 
 
-def test_the_whole_workflow_to_an_applied_and_reverted_setting(here):
+def test_the_whole_workflow_to_an_applied_and_reverted_setting(awx_lab):
     for node in (1, 2):
-        here.lab.inside(node, "ethtool", "-K", "underlay0", "tso", "off")
-    state_after = here.lab.state()
-    workflow = here.launch("workflow_job_templates", "offload.lab")
-    until(lambda: here.api.store.find("workflow_approval", status="pending"), workflow)
-    assert not here.api.store.find("job", name="offload.lab measure")
-    approve(here, "Measure what is planned")
-    approve(here, "Set what the report recommends")
+        awx_lab.lab.inside(node, "ethtool", "-K", "underlay0", "tso", "off")
+    state_before = awx_lab.lab.state()
+    workflow = awx_lab.launch("workflow_job_templates", "offload.lab")
+    until(lambda: awx_lab.api.store.find("workflow_approval", status="pending"), workflow)
+    assert not awx_lab.api.store.find("job", name="offload.lab measure")
+    approve(awx_lab, "Measure what is planned")
+    approve(awx_lab, "Set what the report recommends")
     until(lambda: workflow["status"] not in UNFINISHED)
-    assert workflow["status"] == "successful", here.explain()
-    (report,) = here.api.store.find("job", name="offload.lab report")
+    assert workflow["status"] == "successful", awx_lab.explain()
+    (report,) = awx_lab.api.store.find("job", name="offload.lab report")
     assert "tso" in report["artifacts"]["offload_lab_headline"]
-    (applied,) = here.api.store.find("job", name="offload.lab apply")
-    assert applied["status"] == "successful", here.explain()
-    assert tso(here.lab) == 2, report["artifacts"]
-    here.finish(here.launch("job_templates", "offload.lab revert"))
-    assert tso(here.lab) == 0
-    assert list(differences(state_after, here.lab.state())) == []
+    (applied,) = awx_lab.api.store.find("job", name="offload.lab apply")
+    assert applied["status"] == "successful", awx_lab.explain()
+    assert tso(awx_lab.lab) == 2, report["artifacts"]
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab revert"))
+    assert tso(awx_lab.lab) == 0
+    assert list(differences(state_before, awx_lab.lab.state())) == []
 
 
 def answers(name, duration, paths):
@@ -118,39 +118,39 @@ def answers(name, duration, paths):
     return {f"offload_lab_survey_{key}": value for key, value in survey.items()}
 
 
-def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(here):
+def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(awx_lab):
     """Both ends have TSO on, and only that is measured: with one block nothing can be shown."""
-    state_after = here.lab.state()
+    state_before = awx_lab.lab.state()
     survey = {**answers("nothing", "1", ["physical"]), "offload_lab_survey_blocks": 1}
-    workflow = here.launch("workflow_job_templates", "offload.lab", survey)
-    approve(here, "Measure what is planned")
+    workflow = awx_lab.launch("workflow_job_templates", "offload.lab", survey)
+    approve(awx_lab, "Measure what is planned")
     until(lambda: workflow["status"] not in UNFINISHED)
-    assert workflow["status"] == "successful", here.explain()
-    assert not here.api.store.find("workflow_approval", status="pending")
-    (gate,) = here.api.store.find("job", name="offload.lab recommends", status="failed")
-    assert "Nothing is wrong: campaign nothing" in here.api.runs.output[gate["id"]]
-    assert list(differences(state_after, here.lab.state())) == []
+    assert workflow["status"] == "successful", awx_lab.explain()
+    assert not awx_lab.api.store.find("workflow_approval", status="pending")
+    (gate,) = awx_lab.api.store.find("job", name="offload.lab recommends", status="failed")
+    assert "Nothing is wrong: campaign nothing" in awx_lab.api.runs.output[gate["id"]]
+    assert list(differences(state_before, awx_lab.lab.state())) == []
     # Alone, with the campaign's name, apply says so, and is no failure either.
-    job = here.launch(
+    job = awx_lab.launch(
         "job_templates", "offload.lab apply", {"offload_lab_survey_recommended_of": "nothing"}
     )
-    here.finish(job)
-    assert "recommends nothing, and nothing is applied" in here.api.runs.output[job["id"]]
+    awx_lab.finish(job)
+    assert "recommends nothing, and nothing is applied" in awx_lab.api.runs.output[job["id"]]
 
 
-def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(here):
+def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(awx_lab):
     """What awx_setup gives to the schedule of compare."""
     survey = {"offload_lab_survey_campaigns": "workflow, nothing"}
-    here.finish(here.launch("job_templates", "offload.lab history", survey))
-    assert (here.store / "history/history.html").is_file()
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab history", survey))
+    assert (awx_lab.store / "history/history.html").is_file()
 
 
-def test_other_templates(here):
+def test_other_templates(awx_lab):
     """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
-    state_after = here.lab.state()
+    state_before = awx_lab.lab.state()
     for name in ("preflight", "restore", "drift", "teardown"):
-        here.finish(here.launch("job_templates", f"offload.lab {name}"))
-    assert list(differences(state_after, here.lab.state())) == []
+        awx_lab.finish(awx_lab.launch("job_templates", f"offload.lab {name}"))
+    assert list(differences(state_before, awx_lab.lab.state())) == []
 
 
 def test_the_artifacts_of_integrity_are_its_verdicts(here):
@@ -189,36 +189,36 @@ def measures(lab):
 
 
 @pytest.mark.parametrize("measuring", [True, False], ids=["in a visit", "between visits"])
-def test_a_job_cancelled_is_relaunched_and_loses_no_trial(here, measuring):
-    here.finish(here.launch("job_templates", "offload.lab lab"))
-    before = here.lab.state()
+def test_a_job_cancelled_is_relaunched_and_loses_no_trial(awx_lab, measuring):
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab lab"))
+    before = awx_lab.lab.state()
     name = f"cancelled{measuring}"
-    job = here.launch("job_templates", "offload.lab measure", answers(name, "3", ["physical"]))
-    until(lambda: tso(here.lab) == 0 and measures(here.lab) == measuring, job)
-    here.request("POST", f"jobs/{job['id']}/cancel/")
+    job = awx_lab.launch("job_templates", "offload.lab measure", answers(name, "3", ["physical"]))
+    until(lambda: tso(awx_lab.lab) == 0 and measures(awx_lab.lab) == measuring, job)
+    awx_lab.request("POST", f"jobs/{job['id']}/cancel/")
     until(lambda: job["status"] not in UNFINISHED)
     assert job["status"] == "canceled"
-    took = until(lambda: tso(here.lab) == 2)
+    took = until(lambda: tso(awx_lab.lab) == 2)
     print(f"restored {took:.1f} s after the job was gone")
     assert took < RESTORED_S
-    again = here.request("POST", f"jobs/{job['id']}/relaunch/")
-    here.finish(here.api.store.anywhere(again["id"]))
-    ids = recorded(here.store, name)
-    assert sorted(ids) == sorted(planned(here.store, name))
-    assert list(differences(before, here.lab.state())) == []
+    again = awx_lab.request("POST", f"jobs/{job['id']}/relaunch/")
+    awx_lab.finish(awx_lab.api.store.anywhere(again["id"]))
+    ids = recorded(awx_lab.store, name)
+    assert sorted(ids) == sorted(planned(awx_lab.store, name))
+    assert list(differences(before, awx_lab.lab.state())) == []
 
 
-def test_a_job_whose_time_is_over_leaves_restored_hosts(here):
-    before = here.lab.state()
-    template = here.find("job_templates", "offload.lab measure")
-    here.request("PATCH", f"job_templates/{template['id']}/", timeout=20)
-    job = here.launch(
+def test_a_job_whose_time_is_over_leaves_restored_hosts(awx_lab):
+    before = awx_lab.lab.state()
+    template = awx_lab.find("job_templates", "offload.lab measure")
+    awx_lab.request("PATCH", f"job_templates/{template['id']}/", timeout=20)
+    job = awx_lab.launch(
         "job_templates", "offload.lab measure", answers("late", "4", ["tenant_vxlan"])
     )
     until(lambda: job["status"] not in UNFINISHED)
-    here.request("PATCH", f"job_templates/{template['id']}/", timeout=0)
+    awx_lab.request("PATCH", f"job_templates/{template['id']}/", timeout=0)
     assert (job["status"], job["job_explanation"]) == ("failed", "Job terminated due to timeout")
-    assert until(lambda: tso(here.lab) == 2) < RESTORED_S
-    here.finish(here.launch("job_templates", "offload.lab restore"))
-    changes = [row for row in differences(before, here.lab.state()) if "spool" not in row]
+    assert until(lambda: tso(awx_lab.lab) == 2) < RESTORED_S
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab restore"))
+    changes = [row for row in differences(before, awx_lab.lab.state()) if "spool" not in row]
     assert changes == []  # the spool has a trial that the next job collects

@@ -76,9 +76,9 @@ def test_awx_takes_what_the_set_up_gives(play):
 def test_a_launch_sets_nothing_beside_the_answers_of_the_survey(play):
     """The permission "execute" is worth no more than the surveys."""
     names_asked = [
-        (given["name"], key)
-        for name, given in play("awx_setup")
-        for key, value in given.items()
+        (arguments["name"], key)
+        for name, arguments in play("awx_setup")
+        for key, value in arguments.items()
         if key.startswith("ask_") and key.endswith("_on_launch") and value is not False
     ]
     assert names_asked == []
@@ -127,7 +127,9 @@ def test_a_misspelt_variable_is_refused(play):
 
 @pytest.mark.nightly  # a playbook of the same modules
 def test_the_teardown_removes_what_the_set_up_made(play):
-    objects_made = {(name, given["name"]) for name, given in play("awx_setup") if "name" in given}
+    objects_made = {
+        (name, arguments["name"]) for name, arguments in play("awx_setup") if "name" in arguments
+    }
     removed = {
         (name, arguments["name"])
         for name, arguments in play("awx_teardown")

@@ -33,7 +33,7 @@ SHELL_SCRIPTS = sorted(
 
 
 def name_of(argv):
-    """Return the linter, and what tells its two calls apart."""
+    """Return the linter, and what distinguishes its two calls."""
     if argv[0] == "ruff":
         return " ".join(argv[:2])
     return argv[2] if argv[0] == "check-jsonschema" else argv[0]
@@ -72,7 +72,7 @@ def test_ansible_lint_of_all():
     run(ANSIBLE_LINT, ANSIBLE_COLLECTIONS_PATH=str(LIVE))
 
 
-# Of a day's sanity these cost most: ruff has the rules of two, yamllint's files are those of
+# Of a day's sanity these cost most: ruff has the rules of two, yamllint's files belong to
 # ansible-lint, and test_ansible_doc prints all documentation.
 AT_NIGHT = ("pylint", "pep8", "yamllint", "ansible-doc")
 

@@ -34,8 +34,7 @@ CONTROLLER_LIBRARIES = {
 }
 TARGET_FOLDERS = ("modules", "module_utils")
 # The rooms in their order: a room may import itself and the rooms of earlier rows. CONTRIBUTING.md
-# has
-# a sentence on each.
+# describes each.
 ROOMS = {
     "module_utils": [
         ["_base"],

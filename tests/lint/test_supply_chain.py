@@ -116,7 +116,9 @@ def test_the_image_is_made_of_what_is_known():
     steps = definition["additional_build_steps"]
     assert "ENV PIP_NO_INDEX=1" in steps["append_base"]
     locked = {line.split("==")[0] for line in requirements(CHECKOUT / "requirements/ee.txt")}
-    wanted = (CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines()
-    names = {line.strip().lower() for line in wanted if line and not line.startswith("#")}
+    expected_requirements = (CHECKOUT / "meta/ee-requirements.txt").read_text().splitlines()
+    names = {
+        line.strip().lower() for line in expected_requirements if line and not line.startswith("#")
+    }
     builder = {"bindep", "pyyaml", "packaging", "dumb-init", "ansible-runner", "ansible-core"}
     assert names | builder <= locked

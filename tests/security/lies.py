@@ -64,9 +64,11 @@ def wrong_yaml(text, top):
     """Return what is wrong with variables that a user loads with -e @file."""
     loaded = yaml.load(text, Loader)  # noqa: S506 # of SafeLoader
     errors = [] if set(loaded) == {top} else [f"variables {sorted(loaded)}"]
-    for one in texts_of(loaded):
-        if not isinstance(one, Unsafe) and (TEMPLATE.search(one) or one.startswith("#")):
-            errors.append(f"a template {one[:60]!r}")
+    for loaded_text in texts_of(loaded):
+        if not isinstance(loaded_text, Unsafe) and (
+            TEMPLATE.search(loaded_text) or loaded_text.startswith("#")
+        ):
+            errors.append(f"a template {loaded_text[:60]!r}")
     comments = [line for line in text.splitlines() if line.startswith("#")]
     return errors + [f"a comment {line!r}" for line in comments if re.search(r"[{<|`\x1b]", line)]
 

@@ -127,9 +127,9 @@ def launch(awx, name, monkeypatch, **variables):
 def test_a_launch_gives_no_variable_and_no_other_prompt(awx, name, monkeypatch):
     """The workflow, whose name is empty, and each job template."""
     extra_vars = attack(awx.folder)
-    own = json.loads(template(awx, name)["extra_vars"])
+    template_vars = json.loads(template(awx, name)["extra_vars"])
     job, ignored = launch(awx, name, monkeypatch, extra_vars=extra_vars, **PROMPTS)
-    assert json.loads(job["extra_vars"]) == own
+    assert json.loads(job["extra_vars"]) == template_vars
     assert set(extra_vars) <= set(ignored)
     if name:
         entry = template(awx, name)

@@ -26,8 +26,8 @@ WITNESS = "id -u >>{seen}; grep CapEff /proc/self/status >>{seen}\n"
 MAKEFILE = "netperf netserver:\n\tid -u >>{seen}\n\techo program >$@\n"
 
 
-@pytest.fixture(name="place")
-def _place():
+@pytest.fixture(name="folder")
+def _folder():
     """A folder that nobody reaches, with a file that nobody may write: what the scripts see."""
     with tempfile.TemporaryDirectory(prefix="offload-lab-source-") as name:
         folder = Path(name)
@@ -73,30 +73,30 @@ def build(folder, path, checksum):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_nothing_of_it_runs_as_root(place):
-    status, printed = build(place, *archive(place))
+def test_nothing_of_it_runs_as_root(folder):
+    status, printed = build(folder, *archive(folder))
     assert status == 0, printed
-    seen_lines = (place / "seen").read_text().split()
+    seen_lines = (folder / "seen").read_text().split()
     assert seen_lines.count("65534") == 4 and "0" not in seen_lines
     assert "0000000000000000" in seen_lines  # no capabilities
     for name in ("netperf", "netserver"):
-        program = place / "bin" / name
+        program = folder / "bin" / name
         assert program.read_text() == "program\n" and program.stat().st_uid == 0
     assert [name for name in os.listdir("/tmp") if name.startswith("offload-lab-netperf-")] == []
 
 
 @pytest.mark.parametrize("checksum", ["", "0" * 64, "0" * 63, "x"])
-def test_another_source_is_not_unpacked(place, checksum):
-    path, _right = archive(place)
-    status, printed = build(place, path, checksum)
+def test_another_source_is_not_unpacked(folder, checksum):
+    path, _right = archive(folder)
+    status, printed = build(folder, path, checksum)
     assert status != 0 and "offload_lab_netperf_source_sha256" in printed
-    assert (place / "seen").read_text() == ""
-    assert os.listdir(place / "bin") == []
+    assert (folder / "seen").read_text() == ""
+    assert os.listdir(folder / "bin") == []
 
 
-def test_a_link_to_a_file_of_root_is_not_installed(place):
+def test_a_link_to_a_file_of_root_is_not_installed(folder):
     makefile = "netperf netserver:\n\tln -s /etc/shadow $@\n"
-    path, checksum = archive(place, **{"src/Makefile": makefile})
-    status, printed = build(place, path, checksum)
+    path, checksum = archive(folder, **{"src/Makefile": makefile})
+    status, printed = build(folder, path, checksum)
     assert status != 0 and "did not make the programs" in printed
-    assert os.listdir(place / "bin") == []
+    assert os.listdir(folder / "bin") == []

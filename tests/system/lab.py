@@ -156,7 +156,7 @@ SHARED = ("/run/offload-lab", "/var/lib/offload-lab")
 NOT_OURS = ("/run/netns", "/var/run/netns")
 # Podman makes its bridge at the first container and leaves it.
 PODMANS = ("cni-podman0", "podman0")
-# There as long as there is a lab.
+# It exists while there is a lab.
 MOUNTPOINT = Path("/var/lib/offload-lab/.offload-lab-mountpoint")
 # What carries the name of a lab, or of a test that makes namespaces without one (systest-, ol-).
 OWNER = re.compile(

@@ -172,7 +172,7 @@ ENDS = {
 DEVICES = {
     "physical": [UNDERLAY],
     "tenant_vxlan": [UNDERLAY, TENANT, TUNNEL],
-}  # a look waits until all see traffic
+}  # sampling waits until all see traffic
 
 
 def key(device):

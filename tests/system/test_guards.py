@@ -142,7 +142,7 @@ def test_packets_that_one_cpu_takes_in_are_told(lab, probe):
     assert len(everywhere) == 1 or (reasons and "CPU 0" in reasons[0]), trial["cpu"]
 
 
-def test_segments_that_are_sent_again_are_told(lab, probe):
+def test_retransmitted_segments_are_reported(lab, probe):
     shaper = [
         "tc",
         "qdisc",

@@ -121,7 +121,7 @@ def test_the_tenant_has_its_mtu_and_the_path_carries_it(lab):
 
 
 @pytest.mark.nightly  # by day target restore (vxlan), and a tunnel made again in a container (molecule)
-def test_a_tunnel_that_was_made_anew_comes_back_with_its_port_and_features(lab):
+def test_a_recreated_tunnel_comes_back_with_its_port_and_features(lab):
     before = lab.state()
     for node in ("node1", "node2"):
         lab.ask("offload.lab.snapshot", node, devices=["underlay0", "vxlan0"])

@@ -48,12 +48,12 @@ def test_discover_shows_what_a_pods_packets_meet(pods):
 def test_check_mode_says_what_others_notice_and_changes_nothing(pods, tmp_path):
     """Playbook integrity has steps after its first campaign: none of them is measured or reported."""
     before = pods.state()
-    said = pods.play("integrity", "--check", ends=WITHOUT_ADDRESS, results_dir=str(tmp_path))
+    output = pods.play("integrity", "--check", ends=WITHOUT_ADDRESS, results_dir=str(tmp_path))
     assert unlike(before, pods.state()) == []
     assert not list(tmp_path.iterdir())
-    assert said.count("This sets tx, rx, tso, gso, gro of the devices below, at most") == 1
-    assert "flannel.1 (other traffic: 1 route)" in said
-    assert "For fewer devices: -e '{offload_lab_varied_devices: [NAME]}'" in said
+    assert output.count("This sets tx, rx, tso, gso, gro of the devices below, at most") == 1
+    assert "flannel.1 (other traffic: 1 route)" in output
+    assert "For fewer devices: -e '{offload_lab_varied_devices: [NAME]}'" in output
 
 
 def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):

@@ -59,7 +59,7 @@ def objects(text):
     }
 
 
-@pytest.fixture(scope="module", name="made")
+@pytest.fixture(scope="module", name="study_lab")
 def _made(lab_packages_required):
     lab = Lab("systeststudy")
     lab.clear()
@@ -74,7 +74,7 @@ def links(lab, number, netns=None):
 
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
-def test_the_lab_of_study_003(made, end, number):
+def test_the_lab_of_study_003(study_lab, end, number):
     expected_links = objects(
         commands(
             next((corpus_dir().parent / "studies").glob("003_*")).read_text(encoding="utf-8"), end
@@ -84,15 +84,17 @@ def test_the_lab_of_study_003(made, end, number):
         ("host-veth0", "host-veth1"),
         ("tenant1-veth0", "tenant1-veth1"),
     ]  # it was read at all
-    assert made.inside(number, "ovs-vsctl", "list-br").split() == [expected_links["bridge"]]
+    assert study_lab.inside(number, "ovs-vsctl", "list-br").split() == [expected_links["bridge"]]
     assert (
-        sorted(made.inside(number, "ovs-vsctl", "list-ports", expected_links["bridge"]).split())
+        sorted(
+            study_lab.inside(number, "ovs-vsctl", "list-ports", expected_links["bridge"]).split()
+        )
         == expected_links["ports"]
     )
-    assert made.inside(number, "ip", "netns").split()[:1] == expected_links["namespaces"]
+    assert study_lab.inside(number, "ip", "netns").split()[:1] == expected_links["namespaces"]
 
-    links_now = links(made, number)
-    there = links(made, number, expected_links["namespaces"][0])
+    links_now = links(study_lab, number)
+    there = links(study_lab, number, expected_links["namespaces"][0])
     for device, netns in expected_links["moved"].items():
         assert (
             netns == expected_links["namespaces"][0] and device in there and device not in links_now
@@ -118,7 +120,7 @@ def test_the_lab_of_study_003(made, end, number):
 
 
 @pytest.mark.parametrize(("end", "number"), [("Client", 1), ("Server", 2)])
-def test_its_tunnel(made, end, number):
+def test_its_tunnel(study_lab, end, number):
     """On the kernel's datapath it is a port of Open vSwitch, on the other one a device of the
     kernel (DESIGN.md).
     """
@@ -129,7 +131,7 @@ def test_its_tunnel(made, end, number):
     )
     tunnel = expected_links["tunnel"]
     row = json.loads(
-        made.inside(
+        study_lab.inside(
             number,
             "ovs-vsctl",
             "--format=json",
@@ -148,9 +150,9 @@ def test_its_tunnel(made, end, number):
         )
         assert options["remote_ip"] == remote
         return
-    device = links(made, number)[tunnel["port"]]
+    device = links(study_lab, number)[tunnel["port"]]
     assert device["linkinfo"]["info_kind"] == tunnel["type"]
     data = device["linkinfo"]["info_data"]
     assert (data["id"], data["port"]) == (tunnel["key"], tunnel["dst_port"])
-    neighbours = made.inside(number, "bridge", "fdb", "show", "dev", tunnel["port"])
+    neighbours = study_lab.inside(number, "bridge", "fdb", "show", "dev", tunnel["port"])
     assert re.findall(r"^00:00:00:00:00:00 dst (\S+)", neighbours, re.MULTILINE) == [remote]

@@ -94,7 +94,7 @@ def test_two_nodes_of_one_kernel_are_reported_once(lab, probe):
 
 @pytest.mark.nightly  # eight tenants of test_many_nodes reach each other
 @pytest.mark.parametrize("count", [10, 100])
-def test_many_tenants_come_stream_at_once_and_go(lab, count):
+def test_many_tenants_come_stream_together_and_go(lab, count):
     """How long it takes is a matter of make bench."""
     network = {"tenant_count": count, "tenant_network": "10.20.0.0/16"}
     assert changed(lab.play("lab", **network))["node1"] > 0

@@ -66,18 +66,18 @@ def test_what_its_packets_show(lab, tmp_path, name):
     records = (tmp_path / "types/trials.jsonl").read_text().splitlines()
     trials = [json.loads(line) for line in records]
     assert trials and not any(trial["error"] for trial in trials)
-    left = network.OVERHEAD[tunnel][4] + (network.VLAN_TAG if "VLAN" in name else 0)
+    bytes_left = network.OVERHEAD[tunnel][4] + (network.VLAN_TAG if "VLAN" in name else 0)
     for trial in trials:
         marks = {mark["guard"] for mark in trial["marks"]}
         assert not marks & {"mss", "encapsulation"}, trial["marks"]
-        assert trial["result"]["mss"] == UNDERLAY_MTU - left - HEADERS[version]
+        assert trial["result"]["mss"] == UNDERLAY_MTU - bytes_left - HEADERS[version]
         sampled = trial["evidence"]["underlay"]["client"]
         assert sampled["vnis"] == [VNI]
         assert sampled["outer_csum"] == [bool(more.get("tunnel_csum", False))]
     if overhead:
         samples = [trial["evidence"]["packets"]["client"]["uplink0"] for trial in trials]
         longest = max(sample["out"]["longest"] for sample in samples)
-        assert longest == UNDERLAY_MTU - left + overhead
+        assert longest == UNDERLAY_MTU - bytes_left + overhead
 
 
 def test_without_an_uplink_it_is_refused_before_anything_is_changed(lab):

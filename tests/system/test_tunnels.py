@@ -98,7 +98,7 @@ def test_the_second_run_changes_nothing(lab):
 
 
 @pytest.mark.nightly  # that each tenant has a tunnel of its own is seen above
-def test_streams_of_two_tenants_use_both_ports_at_once(lab, tmp_path):
+def test_streams_of_two_tenants_use_both_ports_together(lab, tmp_path):
     load = {"name": "both", "test": "TCP_STREAM", "tenants": 2, "duration": 2}
     campaign = {
         "name": "tunnels",

@@ -71,7 +71,7 @@ def test_verify_proves_what_is_on_and_sets_nothing(lab):
 
 
 @pytest.mark.nightly  # test_evidence expects the same verdicts
-def test_verify_tells_of_a_node_that_was_changed(lab, without_tso):
+def test_verify_reports_a_node_that_was_changed(lab, without_tso):
     output = lab.play("verify")
     assert told_of(output, "tx-tcp-segmentation") == {
         "node1": [("off", "proven")] * 2,

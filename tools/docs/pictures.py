@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pictures of README.md and docs/first-report.md, from a "make demo" that was recorded whole.
 
-It was run on 2026-11-24, RESULTS=/tmp/pic-run/results, with nothing beside it. The report in
+It was run on 2026-11-24, RESULTS=/tmp/pic-run/results, while nothing else ran. The report in
 console.txt is what the code of today prints for this campaign. pictures.py [FOLDER] draws
 console.svg and, with chromium, two parts of the report that the code of today makes of that
 campaign; into docs/figures by default.

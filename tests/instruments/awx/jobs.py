@@ -109,7 +109,7 @@ class Runs:
         self.at_end(job)
 
     def cancel(self, job):
-        """End a job as AWX does, and return at once."""
+        """End a job as AWX does, and return immediately."""
         if job["status"] not in UNFINISHED:
             raise RefusedError(405, {"detail": 'Method "POST" not allowed.'})
         job["canceled_on"] = now()

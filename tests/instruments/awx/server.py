@@ -164,8 +164,8 @@ class Api:
 
     # -- what objects can do ----------------------------------------------------------------------
 
-    def _do_survey_spec(self, method, found, query, data):
-        key = (found["type"], found["id"])
+    def _do_survey_spec(self, method, survey_entry, query, data):
+        key = (survey_entry["type"], survey_entry["id"])
         if method == "POST":
             for entry in data.get("spec", []):
                 if not {"question_name", "variable", "type", "required"} <= set(entry):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Eight nodes, everybody with everybody: 28 pairs in 7 rounds of four at once, against one pair
+"""Eight nodes, everybody with everybody: 28 pairs in 7 rounds of four together, against one pair
 alone in the same run.
 
 The promise: a visit of all pairs takes at most 1.2 times what 7 visits of one pair take. A visit

@@ -4,7 +4,7 @@
 """Many tenants and many nodes in the single-host lab: seconds, and of tenants the ratio to bare
 tools in the same run.
 
-The floor of tenants is what a shell needs on both nodes at once: ``ip -batch`` for namespaces and
+The floor of tenants is what a shell needs on both nodes together: ``ip -batch`` for namespaces and
 veths and for the inside of each namespace, one ``ovs-vsctl`` for all ports; to look again, one
 ``ip`` a namespace and one ``ovs-vsctl``; to start a measurement, one process in each namespace.
 Ours is a task's time; of the start of a measurement that from the begin of its task until all
@@ -145,7 +145,7 @@ def measure_start(lab, count):
 
 
 def floor_of(lab, what, count, nodes=2):
-    """Return the seconds that bare tools need on all nodes at once."""
+    """Return the seconds that bare tools need on all nodes together."""
     started = time.monotonic()
     shells = []
     for number in range(1, nodes + 1):

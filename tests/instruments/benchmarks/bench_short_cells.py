@@ -81,7 +81,7 @@ def show(engine, by_case):
         f"{engine}: ratio, low, high; rate and effect of TSO, over their values at {LENGTHS[-1]} s"
     )
     for test, seconds in itertools.product(TESTS, LENGTHS[:-1]):
-        rate = [one[test, "on", seconds] - one[test, "on", LENGTHS[-1]] for one in by_case]
+        rate = [row[test, "on", seconds] - row[test, "on", LENGTHS[-1]] for row in by_case]
         effects = []
         for row in by_case:
             short = row[test, "on", seconds] - row[test, "off", seconds]

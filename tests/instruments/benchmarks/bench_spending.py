@@ -44,7 +44,7 @@ from ansible_collections.offload.lab.tests.system.lab import Lab
 PAIRS = int(os.environ.get("BENCH_PAIRS", "3"))
 BUDGET = int(os.environ.get("BENCH_BUDGET", "260"))
 BEFORE = os.environ.get("BENCH_BEFORE")
-LEAST = 6  # blocks of which a report can show anything
+LEAST = 6  # the fewest blocks with which a report can show anything
 PATHS = ["physical", "tenant_vxlan"]
 WORKLOADS = [
     "tcp_stream",
@@ -117,7 +117,7 @@ def measured(lab, folder, name, way):
     results = Path(folder, campaign["name"])
     plan = read_current_plan(str(results / "plan.json"))
     trials = [json.loads(row) for row in (results / "trials.jsonl").read_text().splitlines()]
-    chosen = [one["seconds"] for one in plan.get("spent") or [] if one["seconds"]]
+    chosen = [spent["seconds"] for spent in plan.get("spent") or [] if spent["seconds"]]
     return Run(
         shown_by(plan, trials, start),
         plan["blocks"],
@@ -196,7 +196,7 @@ def main():
             for name in CAMPAIGNS:
                 pairs = [pair(labs, folder, name, number) for number in range(PAIRS)]
                 first = chain.from_iterable(pair.first for pair in pairs)
-                every = chain.from_iterable(own.every for own in pairs)
+                every = chain.from_iterable(pair.every for pair in pairs)
                 print(f"{name}, the first effect: {told(list(first))}")
                 print(f"{name}, all effects: {told(list(every))}", flush=True)
         finally:

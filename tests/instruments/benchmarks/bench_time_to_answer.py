@@ -123,7 +123,7 @@ def ours(machine, generator, seconds, auto):
     values, weights = blocks_of(machine, generator, seconds - ONCE, auto)
     if len(values) < 6:
         return 0.0, False
-    cpu = [-own / 2 for own in values]  # a faster cell costs less CPU
+    cpu = [-value / 2 for value in values]  # a faster cell costs less CPU
     both = [np.stack(metrics) for metrics in zip(values, cpu)]
     judgement = judged(Measured(both, weights), np.log(machine.effect))
     return judgement.shown.mean(), judgement.claims
@@ -227,7 +227,7 @@ def main():
         }
         for tool, (score, usual) in LOOPS.items():
             results[tool] = [loop(series, seconds, score, usual) for seconds in TIMES]
-        times = {tool: reached([own[0] for own in rows]) for tool, rows in results.items()}
+        times = {tool: reached([row[0] for row in rows]) for tool, rows in results.items()}
         base = times["offload.lab, auto"]
         print(
             json.dumps(
@@ -241,11 +241,11 @@ def main():
                         tool: round(took / base, 2) for tool, took in times.items() if took and base
                     },
                     "shown": {
-                        tool: [round(float(own[0]), 2) for own in rows]
+                        tool: [round(float(row[0]), 2) for row in rows]
                         for tool, rows in results.items()
                     },
                     "false_with_usual_limit": {
-                        tool: [round(float(own[1]), 3) for own in rows]
+                        tool: [round(float(row[1]), 3) for row in rows]
                         for tool, rows in results.items()
                     },
                 }

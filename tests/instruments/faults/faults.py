@@ -83,7 +83,7 @@ def controller_disk(world, _random):
     _fill(world.results / "filler")
 
 
-def controller_disk_mend(world):
+def controller_disk_repair(world):
     (world.results / "filler").unlink(missing_ok=True)
 
 
@@ -95,7 +95,7 @@ def node_disk(world, random):
     )
 
 
-def node_disk_mend(world):
+def node_disk_repair(world):
     world.lab.inside(world.filled, "rm", "-f", "/var/lib/offload-lab/filler")
 
 
@@ -104,7 +104,7 @@ def read_only(world, _random):
     return run(["mount", "-o", "remount,ro", world.results], rc=None) == ""
 
 
-def read_only_mend(world):
+def read_only_repair(world):
     run(["mount", "-o", "remount,rw", world.results])
 
 
@@ -162,14 +162,14 @@ def clock(world, _random):
     world.jump()
 
 
-def clock_mend(world):
+def clock_repair(world):
     world.set_clock(0)
 
 
 CLOCK = "clock jumps by days"
-# What is done (it returns False where there was nothing to do it to), what mends the world, whether
+# What is done (it returns False where there was nothing to do it to), what repairs the world, whether
 # lab.yml is run after it, and whether the campaign ends by it.
-Fault = namedtuple("Fault", "act mend rebuild ends")
+Fault = namedtuple("Fault", "act repair rebuild ends")
 FAULTS = {
     "SIGKILL netperf": Fault(netperf, None, False, False),
     "SIGKILL netserver": Fault(netserver, None, True, False),
@@ -177,12 +177,12 @@ FAULTS = {
     "SIGKILL ovsdb-server": Fault(ovsdb, None, True, False),
     "underlay down and up": Fault(link, None, False, False),
     "tenant's device removed": Fault(device, None, True, False),
-    CLOCK: Fault(clock, clock_mend, False, False),
+    CLOCK: Fault(clock, clock_repair, False, False),
     "SIGKILL controller": Fault(controller, None, False, True),
     "SIGKILL controller and its children": Fault(controller_side, None, False, True),
-    "controller's disk full": Fault(controller_disk, controller_disk_mend, False, True),
-    "node's disk full": Fault(node_disk, node_disk_mend, False, True),
-    "results read-only": Fault(read_only, read_only_mend, False, True),
+    "controller's disk full": Fault(controller_disk, controller_disk_repair, False, True),
+    "node's disk full": Fault(node_disk, node_disk_repair, False, True),
+    "results read-only": Fault(read_only, read_only_repair, False, True),
     "trials.jsonl truncated": Fault(truncated, None, False, True),
     "trials.jsonl, one bit": Fault(bit_flipped, None, False, True),
     "Ctrl-C": Fault(interrupted, None, False, True),

@@ -79,8 +79,8 @@ class World:
         }
         argv = self.argv("integrity", **options)
         folder = self.folder / name
-        told = {"cwd": self.folder, "seconds": PATIENCE, **self.variables}
-        return boundaries.until(kill_at, argv, folder, **told)
+        run_options = {"cwd": self.folder, "seconds": PATIENCE, **self.variables}
+        return boundaries.until(kill_at, argv, folder, **run_options)
 
     def inside(self, number, *argv, rc=0):
         """Run a command in a machine, and return its output."""
@@ -117,9 +117,9 @@ def strikes(world, count, seconds, first):
     before = boundaries.state(world)
     status, reached, output = world.measure("whole")
     assert status == 0, output[-3000:]
-    left = unlike(before, boundaries.state(world))
-    print(f"a whole campaign: {len(reached)} boundaries; {left or 'as before'}", flush=True)
-    rows = [left]
+    leftovers = unlike(before, boundaries.state(world))
+    print(f"a whole campaign: {len(reached)} boundaries; {leftovers or 'as before'}", flush=True)
+    rows = [leftovers]
     for boundary in evenly(reached[first - 1 :], count):
         if time.monotonic() > end:
             break

@@ -44,7 +44,7 @@ SPOOL = "/var/lib/offload-lab/spool/"
 LONGEST = 600  # seconds until a campaign varies something, or ends, on a busy machine too
 WITHOUT_CONTROLLER = 90  # seconds; a node alone hears of it by its heartbeat
 SOON = 2.0  # seconds in which a node that sees the harm itself is to be restored
-# What is done, what mends it, of what the campaign says one, whether the nodes see it themselves, and the
+# What is done, what repairs it, of what the campaign says one, whether the nodes see it themselves, and the
 # device at the second node that is gone with it
 Harm = namedtuple("Harm", "do undo said seen gone", defaults=(True, None))
 
@@ -57,7 +57,7 @@ def cut(lab, _folder, _process):
     on(lab, 2, "ip", "link", "set", "cni0", "down")
 
 
-def mend(lab, _folder):
+def repair(lab, _folder):
     on(lab, 2, "ip", "link", "set", "cni0", "up")
 
 
@@ -97,7 +97,7 @@ def nothing(_lab, _folder):
 
 
 HARMS = {
-    "path cut": Harm(cut, mend, ["did not answer"]),
+    "path cut": Harm(cut, repair, ["did not answer"]),
     "peer gone": Harm(leave, come_back, ["did not answer"]),
     "check failed": Harm(fail, be_well, ["the check"]),
     "device removed": Harm(remove, make, ["is gone", "no such network device"], gone="flannel.1"),

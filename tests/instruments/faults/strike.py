@@ -47,8 +47,8 @@ def strike(world, names, random, measuring=MEASURING):
         world.process.wait(timeout=PATIENCE)
     finally:
         for name in struck:
-            if FAULTS[name].mend:
-                FAULTS[name].mend(world)
+            if FAULTS[name].repair:
+                FAULTS[name].repair(world)
     world.recover(any(FAULTS[name].rebuild for name in struck))
     problems += judge(world) + world.differences()
     if world.planned() and len({trial["id"] for trial in world.trials()}) == len(world.planned()):

@@ -94,8 +94,8 @@ def chosen(reached, names):
     """
     tasks = [line.partition(" ")[2].split(" : ")[-1] for line in reached]
     if ALL:  # tasks that come again, in another visit, after those that come for the first time
-        order = sorted(range(len(tasks)), key=lambda place: tasks.index(tasks[place]) != place)
-        return [reached[place] for place in order]
+        order = sorted(range(len(tasks)), key=lambda number: tasks.index(tasks[number]) != number)
+        return [reached[number] for number in order]
     return [
         next(line for line, task in zip(reached, tasks) if task.startswith(name)) for name in names
     ]

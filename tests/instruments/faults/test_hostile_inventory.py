@@ -140,9 +140,9 @@ def _answers(root_required, tmp_path_factory):
     kinds = list(NAMES)
     cases = [
         (kind, module, arguments)
-        for place, kind in enumerate(kinds)
+        for index, kind in enumerate(kinds)
         for number, (module, arguments) in enumerate(uses(NAMES[kind]))
-        if LONG or number % len(kinds) == place
+        if LONG or number % len(kinds) == index
     ]
     tasks = [
         {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-LONGEST = 1500  # characters of a sample that are used at once; parsers work line by line
+LONGEST = 1500  # characters of a sample that are used together; parsers work line by line
 WORDS = (
     "",
     "0",

@@ -29,9 +29,9 @@ def taken(generator, visits, blocks):
     """
     series = np.zeros(visits * blocks)
     level = 0.0
-    for place in range(len(series)):
+    for index in range(len(series)):
         level = 0.6 * level + (generator.exponential(0.04) if generator.random() < 0.3 else 0.0)
-        series[place] = level
+        series[index] = level
     return series.reshape(blocks, visits).T
 
 
@@ -45,8 +45,8 @@ def found(plan, noise, share, generator):
     data = worlds.draw(noise, generator, 4, plan, order)[:, :visits]
     cause = np.take_along_axis(taken(generator, visits, blocks), order, axis=0)
     size = np.sqrt(share / (1 - share) * inside(data) / max(1e-9, inside(cause[None])))
-    told = np.broadcast_to(100 * cause, data.shape)  # in per cent
-    return goes_with(data - size * cause, told)
+    percent = np.broadcast_to(100 * cause, data.shape)  # in per cent
+    return goes_with(data - size * cause, percent)
 
 
 def inside(data):
@@ -56,15 +56,15 @@ def inside(data):
 
 def main(campaigns):
     """Print the rows: the mean of what is found, and how often anything is."""
-    for name, asked in PLANS.items():
-        plan = decisions.plan_of(*asked)
+    for name, plan_options in PLANS.items():
+        plan = decisions.plan_of(*plan_options)
         for noise in NOISES:
             cells = []
             for share in SHARES:
                 generator = np.random.default_rng(9)
-                own = [found(plan, noise, share, generator) for _one in range(int(campaigns))]
+                ratios = [found(plan, noise, share, generator) for _one in range(int(campaigns))]
                 cells.append(
-                    f"{100 * np.mean(own):.0f} % ({100 * np.mean(np.array(own) > 0):.0f} %)"
+                    f"{100 * np.mean(ratios):.0f} % ({100 * np.mean(np.array(ratios) > 0):.0f} %)"
                 )
             print(f"| {name}, {noise} | {' | '.join(cells)} |", flush=True)
 

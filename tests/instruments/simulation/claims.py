@@ -31,23 +31,23 @@ CPU_NOISE = 0.5  # of throughput's
 
 def families(plan):
     """Return ``{family: weights}`` of a plan's claims, each weights (effects, profiles)."""
-    found = {"rows": contrasts.profile_effects(plan)[1]}
+    weights_by_kind = {"rows": contrasts.profile_effects(plan)[1]}
     if contrasts.is_factorial(plan):
-        found["main_effects"] = contrasts.main_effects(plan)[1]
-        found["interactions"] = contrasts.interactions(plan)[1]
-        single = found["main_effects"]
+        weights_by_kind["main_effects"] = contrasts.main_effects(plan)[1]
+        weights_by_kind["interactions"] = contrasts.interactions(plan)[1]
+        single = weights_by_kind["main_effects"]
     else:
         _labels, places, signs = contrasts.single_effects(plan)
         single = (
-            found["rows"][places] * np.array(signs, dtype=float)[:, None]
+            weights_by_kind["rows"][places] * np.array(signs, dtype=float)[:, None]
             if places
             else np.zeros((0, 1))
         )
     if len(single) > 1:
         first, second = pairs_of(len(single))
-        found["leaders"] = single[first] - single[second]
-        found["single"] = single
-    return found
+        weights_by_kind["leaders"] = single[first] - single[second]
+        weights_by_kind["single"] = single
+    return weights_by_kind
 
 
 def members_of(data, weights):
@@ -63,27 +63,27 @@ def members_of(data, weights):
         again = values[:, -1:] - values[:, :1]
         both = effects.mean_of_visits(values[:, :1], values[:, -1:])
         profiles = np.concatenate([both, values[:, 1:-1]], axis=1)
-        own = {name: effects.contrast(profiles, weight) for name, weight in weights.items()}
-        if "leaders" in own:
+        weights_of = {name: effects.contrast(profiles, weight) for name, weight in weights.items()}
+        if "leaders" in weights_of:
             kept = ~np.isnan(pair_differences(effects.contrast(profiles, weights["single"]))).all(
                 axis=-1
             )
-            own["leaders"] = np.where(kept[..., None], own["leaders"], np.nan)
-        scale = table_scale(own["rows"], again)
-        scores = scores + own["rows"] * (1, -1)[metric] / 2
+            weights_of["leaders"] = np.where(kept[..., None], weights_of["leaders"], np.nan)
+        scale = table_scale(weights_of["rows"], again)
+        scores = scores + weights_of["rows"] * (1, -1)[metric] / 2
         scores_again = scores_again + again * (1, -1)[metric] / 2
-        own.pop("single", None)
-        for name, found in own.items():
+        weights_of.pop("single", None)
+        for name, weight in weights_of.items():
             each = (
-                table_scale(found)[:, None]
+                table_scale(weight)[:, None]
                 if name == "leaders"
                 else scale[:, None]
                 * np.sqrt(
                     contrasts.squares(weights[name]) / np.median(contrasts.squares(weights["rows"]))
                 )
             )
-            differences.append(found.reshape(-1, found.shape[-1]))
-            scales.append(np.broadcast_to(each, found.shape[:2]).ravel())
+            differences.append(weight.reshape(-1, weight.shape[-1]))
+            scales.append(np.broadcast_to(each, weight.shape[:2]).ravel())
             kinds += [(name, metric)] * len(differences[-1])
     differences.append(mean_present(list(scores)))
     scale = table_scale(differences[-1][None], mean_present(list(scores_again))[None])
@@ -119,22 +119,22 @@ def claims(plan, noise, tables, truth, generator):
     weights = families(plan)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
     drawn = worlds.draw_metrics(noise, generator, tables, plan, (1.0, -CPU_NOISE))
-    data = [direction * rows + own for direction, own in zip(METRICS, drawn)]
+    data = [direction * rows + noise for direction, noise in zip(METRICS, drawn)]
     differences, scale, kinds = members_of(data, weights)
-    found = effects.t_interval(differences)
+    interval = effects.t_interval(differences)
     with np.errstate(invalid="ignore"):
         shown = joint_p(differences, scale, groups_of(kinds)) <= effects.ALPHA
     true = true_effects(truth, weights)
-    return shown, true, found[1], kinds, differences
+    return shown, true, interval[1], kinds, differences
 
 
 def holm_claims(differences, count):
     """Return what the rule of one error rate a table claims: Holm over ``count`` effects of each
     table.
     """
-    found = effects.t_interval(differences)
+    interval = effects.t_interval(differences)
     p = effects.p_values(differences).reshape(-1, count)
-    return (effects.holm(p).ravel() <= effects.ALPHA) & ((found[2] > 0) | (found[3] < 0))
+    return (effects.holm(p).ravel() <= effects.ALPHA) & ((interval[2] > 0) | (interval[3] < 0))
 
 
 def false_claims(plan, noise, tables, campaigns, seed=1):
@@ -154,14 +154,14 @@ def partial(plan, noise, tables, campaigns, seed=1):
     """
     generator = np.random.default_rng(seed)
     truth = np.zeros((tables, len(plan["profiles"])))
-    found = []
+    shares = []
     truth[::2, 1] = np.log(1.3)
     for _campaign in range(campaigns):
         shown, true, mean, _kinds, _differences = claims(plan, noise, tables, truth, generator)
-        found.append(
+        shares.append(
             bool((shown & ((np.abs(true) < 1e-9) | (np.sign(mean) != np.sign(true)))).any())
         )
-    return np.array(found)
+    return np.array(shares)
 
 
 def power(plan, tables, ratio, campaigns, seed=1):
@@ -182,7 +182,8 @@ def power(plan, tables, ratio, campaigns, seed=1):
         rows = {metric: np.array([kind == ("rows", metric) for kind in kinds]) for metric in (0, 1)}
         sets = np.array([kind == ("sets", 0) for kind in kinds])
         old = {
-            metric: holm_claims(differences[own], count)[real[own]] for metric, own in rows.items()
+            metric: holm_claims(differences[rows_of_metric], count)[real[rows_of_metric]]
+            for metric, rows_of_metric in rows.items()
         }
         hits.append(
             [

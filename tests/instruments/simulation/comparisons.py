@@ -49,8 +49,8 @@ def level(kind: str, generator: np.random.Generator, length: int) -> np.ndarray:
     ):  # a standard deviation of 5 %; 9 tenths of a deviation remain at the next trial
         levels = np.empty(length)
         levels[0] = 0.05 * steps[0]
-        for place in range(1, length):
-            levels[place] = 0.9 * levels[place - 1] + 0.05 * math.sqrt(1 - 0.9**2) * steps[place]
+        for index in range(1, length):
+            levels[index] = 0.9 * levels[index - 1] + 0.05 * math.sqrt(1 - 0.9**2) * steps[index]
         return levels
     if kind == "random walk":
         return 0.01 * np.cumsum(steps)
@@ -119,10 +119,10 @@ def judged(
     return np.array(
         [
             (
-                any(row["significant"] for *_where, row in rows_of(found["compared"])),
-                not found["passed"],
+                any(row["significant"] for *_where, row in rows_of(comparison["compared"])),
+                not comparison["passed"],
             )
-            for found in comparisons(design, kind, ratios, pairs=pairs, seed=seed)
+            for comparison in comparisons(design, kind, ratios, pairs=pairs, seed=seed)
         ]
     )
 

@@ -75,37 +75,37 @@ class Machine:
         self.packets = PACKETS * duration
         self.burst = False
 
-    def trial(self, levels, place):
+    def trial(self, levels, index):
         """Return what is wrong in a trial, or None: by a fault the content, by noise less."""
         for settings, rate in self.faults.items():
             on = all(levels[name] == "on" for name in settings)
             if on and self.chance.random() < 1 - (1 - rate) ** self.packets:
                 return payload.WRONG
-        return payload.SEGMENTS_LOST if self.chance.random() < self._noise(place) else None
+        return payload.SEGMENTS_LOST if self.chance.random() < self._noise(index) else None
 
-    def _noise(self, place):
+    def _noise(self, index):
         if self.noise == "plain":
             return 0.01
         if self.noise == "bursts":  # one of 50 visits begins a bad time, one of 5 ends it
             self.burst = self.chance.random() < (0.8 if self.burst else 0.02)
             return 0.3 if self.burst else 0.0
-        return min(0.1, 0.0005 * place) if self.noise == "drift" else 0.0
+        return min(0.1, 0.0005 * index) if self.noise == "drift" else 0.0
 
 
 def measured(machine, plan, earlier=None):
     """Return the checks of all visits of a plan, added to ``earlier`` ones."""
-    found = earlier.planned if earlier else {}
-    for place, visit in enumerate(plan["visits"]):
-        kind = machine.trial(plan["profiles"][visit["profile"]]["levels"], place)
+    checks_before = earlier.planned if earlier else {}
+    for index, visit in enumerate(plan["visits"]):
+        kind = machine.trial(plan["profiles"][visit["profile"]]["levels"], index)
         kinds = {kind: 1} if kind else {}
         key = (*PLACE, visit["profile"])
         none = {"trials": 0, "troubled": 0, "kinds": {}, "lesser": {}, "whole": None}
-        held = found.setdefault(key, none)
+        held = checks_before.setdefault(key, none)
         held["trials"] += 1
         held["troubled"] += len(kinds)
         for name in kinds:
             held["kinds"][name] = held["kinds"].get(name, 0) + 1
-    return payload.Checks(found, {})
+    return payload.Checks(checks_before, {})
 
 
 def cure_of(faults, noise, seed, **more):
@@ -151,8 +151,8 @@ def cases(seed=1):
         yield {(name,): rate}
     chance = random.Random(seed)
     for _case in range(30):
-        one, other = chance.sample(list(NEEDS), 2)
-        yield {(one,): chance.choice(RATES), (other,): chance.choice(RATES)}
+        first, other = chance.sample(list(NEEDS), 2)
+        yield {(first,): chance.choice(RATES), (other,): chance.choice(RATES)}
 
 
 def right(noise, times, kinds, **more):
@@ -161,18 +161,18 @@ def right(noise, times, kinds, **more):
     for number, faults in enumerate(cases()):
         if len(faults) != kinds:
             continue
-        wanted = smallest(faults)
+        needed = smallest(faults)
         for seed in range(times):
-            found, _plan = cure_of(faults, noise, 1000 * number + seed, **more)
-            good += bool(found) and found[1] in wanted
+            cure_named, _plan = cure_of(faults, noise, 1000 * number + seed, **more)
+            good += bool(cure_named) and cure_named[1] in needed
             count += 1
     return Count(good, count)
 
 
 def claims(noise, times, **more):
     """Return how many clean campaigns say that something is to blame."""
-    found = [cure_of({}, noise, seed, **more)[0] for seed in range(times)]
-    return Count(sum(one is not None for one in found), times)
+    cures = [cure_of({}, noise, seed, **more)[0] for seed in range(times)]
+    return Count(sum(cure_named is not None for cure_named in cures), times)
 
 
 def main(times):

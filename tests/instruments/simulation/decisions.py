@@ -95,18 +95,18 @@ def campaign(plan, noise, truth, generator, stalls=None):
     _fill(cube, noise, truth, stalls, generator)
     nominees = nominees_of(cube) if plan["confirm"] else []
     if nominees:
-        found = confirmation_of(plan, nominees)
+        nominees_measured = confirmation_of(plan, nominees)
         plan = {
             **plan,
-            "profiles": {**plan["profiles"], **found["profiles"]},
-            "visits": [*plan["visits"], *found["visits"]],
+            "profiles": {**plan["profiles"], **nominees_measured["profiles"]},
+            "visits": [*plan["visits"], *nominees_measured["visits"]],
         }
         cube.confirmation = Cube(split(plan)[1], plan["blocks"])
         _fill(cube.confirmation, noise, truth, stalls, generator)
     judged, _family = judge(cube)
-    wanted = recommend(judged, ())
+    recommended = recommend(judged, ())
     false, hits = _claims(judged, truth)
-    return Outcome(plan, wanted, judged, false, hits)
+    return Outcome(plan, recommended, judged, false, hits)
 
 
 def _claims(judged, truth):
@@ -115,14 +115,14 @@ def _claims(judged, truth):
     """
     false = False
     hits = {}
-    for own in judged:
-        profiles = own.cube.plan["profiles"]
-        for metric in own.metrics:
+    for judged_part in judged:
+        profiles = judged_part.cube.plan["profiles"]
+        for metric in judged_part.metrics:
             sign = 1.0 if metric.name == "throughput" else -0.5
             means = sign * np.array(
                 [
-                    [truth(profiles[name]["levels"], table) for name in own.cube.profiles]
-                    for table in range(len(own.cube.tables))
+                    [truth(profiles[name]["levels"], table) for name in judged_part.cube.profiles]
+                    for table in range(len(judged_part.cube.tables))
                 ]
             )
             for family, (_labels, weights) in metric.families.items():
@@ -132,14 +132,14 @@ def _claims(judged, truth):
                 false |= bool(
                     (shown & ((np.abs(effects) < 1e-9) | (np.sign(mean) != np.sign(effects)))).any()
                 )
-                if family == "rows" and metric.name == "throughput" and own is judged[0]:
-                    for effect, one in zip(
+                if family == "rows" and metric.name == "throughput" and judged_part is judged[0]:
+                    for effect, judged_effect in zip(
                         effects.ravel().round(6).tolist(), shown.ravel().tolist()
                     ):
-                        hits.setdefault(effect, []).append(one)
+                        hits.setdefault(effect, []).append(judged_effect)
             labels, _gains, _found = metric.by_factor()
-            if labels and metric.apart is not None and own is judged[0] and len(labels) > 1:
-                false |= _false_pairs(metric, means, own.cube.plan)
+            if labels and metric.apart is not None and judged_part is judged[0] and len(labels) > 1:
+                false |= _false_pairs(metric, means, judged_part.cube.plan)
     return false, hits
 
 
@@ -168,28 +168,31 @@ def wrong(outcome, truth, stalls=None):
     It costs more than matters in a table whose cost was not called unknown, it is called the
     best and is not, or it stalls.
     """
-    wanted = outcome.recommendation
+    recommended = outcome.recommendation
     plan = outcome.plan
-    if not wanted.name:
+    if not recommended.name:
         return None
     matters = np.log(1.03)
     control = plan["profiles"][plan["control"]]["levels"]
     tables = [table.id for table in outcome.judged[0].cube.tables]
-    unknown = {row.table for row in wanted.costs_unknown_in}
+    unknown = {row.table for row in recommended.costs_unknown_in}
     for number, name in enumerate(tables):
-        if truth(wanted.levels, number) - truth(control, number) < -matters and name not in unknown:
+        if (
+            truth(recommended.levels, number) - truth(control, number) < -matters
+            and name not in unknown
+        ):
             return "costs"
-    own = score(truth, wanted.levels, control, len(tables))
+    score_of_set = score(truth, recommended.levels, control, len(tables))
     visited = [
         profile["levels"]
         for name, profile in plan["profiles"].items()
         if not (stalls or {}).get(name)
     ]
-    if wanted.best and any(
-        score(truth, levels, control, len(tables)) > own + matters for levels in visited
+    if recommended.best and any(
+        score(truth, levels, control, len(tables)) > score_of_set + matters for levels in visited
     ):
         return "not the best"
-    return "stalls" if (stalls or {}).get(wanted.name) else None
+    return "stalls" if (stalls or {}).get(recommended.name) else None
 
 
 def null(_levels, _table):
@@ -197,9 +200,9 @@ def null(_levels, _table):
     return 0.0
 
 
-def pair(one, two, both):
+def pair(first, two, both):
     """Return a truth of two factors: their ratios alone, and together."""
-    ratios = {(True, False): one, (False, True): two, (True, True): both, (False, False): 1.0}
+    ratios = {(True, False): first, (False, True): two, (True, True): both, (False, False): 1.0}
 
     def truth(levels, _table):
         return float(np.log(ratios[levels["tso"] == "on", levels["gso"] == "on"]))

@@ -48,9 +48,10 @@ def plan_of(setting, classes, seed, rate):
         ),
         "",
     )
-    seen = 1 - (1 - rate) ** (curing.PACKETS * first["workloads"][0]["duration"])
+    chance_seen = 1 - (1 - rate) ** (curing.PACKETS * first["workloads"][0]["duration"])
     return make_plan(
-        read_campaign({**hop_campaign(first, [setting], ["physical"], seen), "seed": seed}), ""
+        read_campaign({**hop_campaign(first, [setting], ["physical"], chance_seen), "seed": seed}),
+        "",
     )
 
 
@@ -76,25 +77,30 @@ def _trial(visit, kind):
     """Return the record of a visit's trial in which something was wrong, or nothing."""
     path, mtu = curing.PLACE
     check = {**COUNTS, "first": None, **SIGNS[kind]}
-    whole = {"elapsed_s": 1.0, "mss": 1448, "checks": {"tcp_forward": check}, "error": None}
+    check_of_path = {"elapsed_s": 1.0, "mss": 1448, "checks": {"tcp_forward": check}, "error": None}
     row = {key: visit[key] for key in ("profile", "block")}
     counters = {"client": {}, "server": {}}
-    return {**row, "path": path, "mtu": mtu, "result": {"payload": {**whole, "counters": counters}}}
+    return {
+        **row,
+        "path": path,
+        "mtu": mtu,
+        "result": {"payload": {**check_of_path, "counters": counters}},
+    }
 
 
 def until_named(machine, plan):
     """Return the interim tests and the trials of a campaign that ends when its fault is named."""
-    made = []
+    plans = []
     record = []
     for block in range(1, plan["blocks"] + 1):
-        visits = looks.with_looks(plan, made)["visits"]
+        visits = looks.with_looks(plan, plans)["visits"]
         for visit in (visit for visit in visits if visit["block"] == block):
             levels = plan["profiles"][visit["profile"]]["levels"]
             record.append(_trial(visit, machine.trial(levels, len(record))))
-        ended = bool(made and made[-1]["answered"])
+        ended = bool(plans and plans[-1]["answered"])
         due = [look for look in plan["looks"] if look["block"] == block and not ended]
-        made += [named.decide(plan, record, look, list(made)) for look in due]
-    return made, record
+        plans += [named.decide(plan, record, look, list(plans)) for look in due]
+    return plans, record
 
 
 def named_by(seed, rate, noise):

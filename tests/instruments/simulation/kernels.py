@@ -49,7 +49,7 @@ def night_of(
 ) -> Night:
     """Return a night; under its slow kernels an effect is ``ratio`` times as large."""
     plan = synthetic.make_plan(1, blocks=blocks)
-    profile = next(own for own in plan["profiles"] if own != plan["control"])
+    profile = next(other for other in plan["profiles"] if other != plan["control"])
     slow = dict(zip(KERNELS, NIGHTS[name]))
     campaigns = [
         comparisons.campaign(kernel, plan, noise, generator, {profile: ratio if bad else 1.0})
@@ -70,12 +70,13 @@ def true_sides(slow: dict[str, bool]) -> list[list[str]]:
     return sides
 
 
-def is_false(one: KernelQuantity, night: Night, ratio: float) -> bool:
+def is_false(quantity: KernelQuantity, night: Night, ratio: float) -> bool:
     """Return whether an effect is said to differ between two kernels under which it is the same."""
-    if ratio == 1 or (one["table"], one["profile"]) != (night.table, night.profile):
-        return bool(one["changes"])
+    if ratio == 1 or (quantity["table"], quantity["profile"]) != (night.table, night.profile):
+        return bool(quantity["changes"])
     return any(
-        night.slow[change["before"]] == night.slow[change["after"]] for change in one["changes"]
+        night.slow[change["before"]] == night.slow[change["after"]]
+        for change in quantity["changes"]
     )
 
 
@@ -84,17 +85,19 @@ def judged(
 ) -> np.ndarray:
     """Return for each night whether its report is right, and whether it is false: (nights, 2)."""
     generator = np.random.default_rng(seed)
-    found = []
+    outcomes = []
     for _night in range(nights):
         night = night_of(name, noise, generator, ratio, blocks)
         effects = [
-            one
-            for one in judged_quantities(night.campaigns, MATTERS).quantities
-            if one["kind"] == "effect"
+            quantity
+            for quantity in judged_quantities(night.campaigns, MATTERS).quantities
+            if quantity["kind"] == "effect"
         ]
-        asked = [
-            one for one in effects if (one["table"], one["profile"]) == (night.table, night.profile)
+        named_effects = [
+            quantity
+            for quantity in effects
+            if (quantity["table"], quantity["profile"]) == (night.table, night.profile)
         ]
-        right = bool(asked) and asked[0]["sides"] == true_sides(night.slow)
-        found.append((right, any(is_false(one, night, ratio) for one in effects)))
-    return np.array(found)
+        right = bool(named_effects) and named_effects[0]["sides"] == true_sides(night.slow)
+        outcomes.append((right, any(is_false(quantity, night, ratio) for quantity in effects)))
+    return np.array(outcomes)

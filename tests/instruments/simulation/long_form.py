@@ -105,29 +105,29 @@ def _held(outcome, truth):
     The headline belongs to the first nominee in the confirmation, or to the only candidate; None
     where there is none.
     """
-    wanted = outcome.recommendation
+    recommended = outcome.recommendation
     part = outcome.judged[-1].part
     profiles = outcome.plan["profiles"]
-    confirmed = bool(wanted["name"] and wanted["confirmed"] and wanted["score"])
+    confirmed = bool(recommended["name"] and recommended["confirmed"] and recommended["score"])
     if not confirmed and len(outcome.judged) == 1 and len(part.names) > 1:
         return None, False
-    name = wanted["name"] if confirmed else part.names[0]
+    name = recommended["name"] if confirmed else part.names[0]
     control = profiles[outcome.plan["control"]]["levels"]
-    own = decisions.score(
+    score_of_set = decisions.score(
         truth, profiles[name]["levels"], control, len(outcome.judged[0].cube.tables)
     )
     _mean, low, high = interval(part.scores[part.place(name)])
     if confirmed:
-        low, high = np.log([wanted["score"]["low"], wanted["score"]["high"]])
-    return bool(low <= own <= high), confirmed
+        low, high = np.log([recommended["score"]["low"], recommended["score"]["high"]])
+    return bool(low <= score_of_set <= high), confirmed
 
 
 def line(cell, number):
     """Return what 100 campaigns of a cell came to, as a line of the file."""
-    make, *place = CELLS[cell]
-    draw = make(*place)
+    make, *design = CELLS[cell]
+    draw = make(*design)
     generator = np.random.default_rng([number, zlib.crc32(cell.encode())])
-    found = {
+    result = {
         "cell": cell,
         "line": number,
         "campaigns": LINE,
@@ -144,18 +144,18 @@ def line(cell, number):
     for _campaign in range(LINE):
         outcome, truth, stalls = draw(generator)
         name, (held, confirmed) = outcome.recommendation["name"], _held(outcome, truth)
-        found["claimed"] += outcome.false
-        found["recommended"] += bool(name)
-        found["either"] += bool(outcome.false or name)
-        found["headlines"] += held is not None
-        found["held"] += bool(held)
-        found["confirmed"] += confirmed
-        found["covered"] += bool(confirmed and held)
+        result["claimed"] += outcome.false
+        result["recommended"] += bool(name)
+        result["either"] += bool(outcome.false or name)
+        result["headlines"] += held is not None
+        result["held"] += bool(held)
+        result["confirmed"] += confirmed
+        result["covered"] += bool(confirmed and held)
         why = decisions.wrong(outcome, truth, stalls)
-        for counts, key in ((found["wrong"], why), (found["names"], name)):
+        for counts, key in ((result["wrong"], why), (result["names"], name)):
             if key:
                 counts[key] = counts.get(key, 0) + 1
-    return found
+    return result
 
 
 def read(path):
@@ -166,13 +166,13 @@ def read(path):
         return [json.loads(text) for text in stream]
 
 
-def main(path, *asked):
+def main(path, *cells_asked):
     """Add lines until each cell has all."""
-    done = {(found["cell"], found["line"]) for found in read(path)}
+    done = {(row["cell"], row["line"]) for row in read(path)}
     for number in range(LINES):
         for cell in CELLS:
             if (cell, number) not in done and (
-                not asked or any(cell.startswith(start) for start in asked)
+                not cells_asked or any(cell.startswith(start) for start in cells_asked)
             ):
                 with open(path, "a", encoding="utf-8") as stream:
                     stream.write(json.dumps(line(cell, number)) + "\n")

@@ -23,20 +23,20 @@ def draw(plan, noise, truth, generator):
     """
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
     drawn = worlds.draw_metrics(noise, generator, len(truth), plan, (1.0, -claims.CPU_NOISE))
-    return [direction * rows + own for direction, own in zip(claims.METRICS, drawn)]
+    return [direction * rows + noise for direction, noise in zip(claims.METRICS, drawn)]
 
 
 def _judged(data, weights, level, same_alpha):
     """Return (+1 or -1 of what is shown, what is settled, the kinds of the effects) at one level."""
     differences, scale, kinds = claims.members_of(data, weights)
     n, mean, low, high = effects.intervals(differences)
-    found = {"n": n, "mean": mean, "low": low, "high": high}
+    interval = {"n": n, "mean": mean, "low": low, "high": high}
     with np.errstate(invalid="ignore"):
         p = looks.paid(joint_p(differences, scale, claims.groups_of(kinds)), level)
         shown = p <= effects.ALPHA
     return (
         np.where(shown, np.sign(mean), 0),
-        shown | looks.same(found, MATTERS, same_alpha),
+        shown | looks.same(interval, MATTERS, same_alpha),
         np.array([kind[0] == "rows" for kind in kinds]),
     )
 
@@ -50,7 +50,7 @@ def campaign(plan, data, with_looks=True):
     blocks = plan["blocks"]
     data = [values.copy() for values in data]
     ever = 0
-    made = []
+    decisions_made = []
     gone = set()
     visits = 0
     last = 0
@@ -61,19 +61,19 @@ def campaign(plan, data, with_looks=True):
             [values[..., :last] for values in data], weights, look["alpha"], looks.SAME_ALPHA
         )
         ever = np.where(ever, ever, shown)
-        made.append(look)
-        whole = ((ever != 0) | settled)[rows].reshape(-1, profiles - 1).all(axis=0)
-        gone = {place for place in range(profiles - 1) if whole[place]} | gone
-        for place in gone:
+        decisions_made.append(look)
+        all_answered = ((ever != 0) | settled)[rows].reshape(-1, profiles - 1).all(axis=0)
+        gone = {index for index in range(profiles - 1) if all_answered[index]} | gone
+        for index in gone:
             for values in data:
-                values[:, place + 1, last:] = np.nan
+                values[:, index + 1, last:] = np.nan
         if len(gone) == profiles - 1:
             for values in data:
                 values[..., last:] = np.nan
             break
     else:
         visits += (blocks - last) * (worlds.visits_of(plan) - len(gone))
-    shown, settled, rows = _judged(data, weights, looks.rest(made), effects.ALPHA)
+    shown, settled, rows = _judged(data, weights, looks.rest(decisions_made), effects.ALPHA)
     ever = np.where(ever, ever, shown)
     return ever, ((ever != 0) | settled)[rows], visits
 

@@ -51,7 +51,11 @@ def extract(plan, trials, source):
     deviations = np.array([effects.pooled_sd(table) for table in tables])
     fits = [effects.two_way(table) for table in tables]
     residuals = np.concatenate(
-        [(left / sd)[np.isfinite(left)] for (_levels, left), sd in zip(fits, deviations) if sd]
+        [
+            (residual / sd)[np.isfinite(residual)]
+            for (_levels, residual), sd in zip(fits, deviations)
+            if sd
+        ]
     )
     slopes = np.array([effects.drift(table)[0] for table in tables])
     spreads = [np.nanstd(levels, ddof=1) for levels, _left in fits]

@@ -76,14 +76,14 @@ def by_parts(drawn, weights):
     less = joint._sizes(
         differences[kept], n[kept], scaled.sum(axis=1), claims.groups_of(kinds)[kept]
     )
-    found = {"step": single_step(scaled, less), "skewness": joint._step_down(scaled, sizes)}
-    found["closed"] = joint._step_down(scaled, less)
+    p_by_part = {"step": single_step(scaled, less), "skewness": joint._step_down(scaled, sizes)}
+    p_by_part["closed"] = joint._step_down(scaled, less)
     few = len(kept) <= joint.MOST_CLOSED
-    found["order"] = joint._closed(scaled) if few else found["closed"]
+    p_by_part["order"] = joint._closed(scaled) if few else p_by_part["closed"]
     p = {}
-    for name, own in found.items():
+    for name, p_values in p_by_part.items():
         p[name] = np.ones(len(differences))
-        p[name][kept] = own
+        p[name][kept] = p_values
     p["all"] = p["order"]
     for name in ("all", "closed", "step", "skewness"):
         p[name] = in_order(p[name], differences, drawn, kinds)
@@ -97,12 +97,12 @@ def in_order(p, differences, drawn, kinds):
         return p
     p = p.copy()
     profiles = drawn[0].shape[1] - 2
-    rows = [place for place, kind in enumerate(kinds) if kind[0] in ("rows", "sets")]
+    rows = [index for index, kind in enumerate(kinds) if kind[0] in ("rows", "sets")]
     noise = np.concatenate([*again, ((again[0] - again[1]) / 2).mean(axis=0)[None]])
-    for own in np.array(rows).reshape(-1, profiles).T:
-        claimed = own[p[own] <= effects.ALPHA]
+    for column in np.array(rows).reshape(-1, profiles).T:
+        claimed = column[p[column] <= effects.ALPHA]
         if len(claimed):
-            p[claimed] = np.maximum(p[claimed], signflip.order_p(differences[own], noise))
+            p[claimed] = np.maximum(p[claimed], signflip.order_p(differences[column], noise))
     return p
 
 
@@ -117,18 +117,20 @@ def shares(design, noise, campaigns, better=0, ratio=1.0, *, seed=1):
     truth[:, 1 : 1 + better] = np.log(ratio)
     rows = np.concatenate([truth, truth[:, :1]], axis=1)[..., None]
     true = claims.true_effects(truth, weights)
-    found = {}
+    totals = {}
     for _campaign in range(campaigns):
         noises = worlds.draw_metrics(noise, generator, tables, plan, (1.0, -claims.CPU_NOISE))
-        drawn = [direction * rows + own for direction, own in zip(claims.METRICS, noises)]
+        drawn = [direction * rows + noise for direction, noise in zip(claims.METRICS, noises)]
         parts, means, kinds = by_parts(drawn, weights)
         real = np.abs(true) > 1e-9
-        asked = real & np.array([kind == ("rows", 0) for kind in kinds])
+        real_first = real & np.array([kind == ("rows", 0) for kind in kinds])
         for name, p in parts.items():
             shown = p <= effects.ALPHA
             false = (shown & (~real | (np.sign(means) != np.sign(true)))).any()
-            found.setdefault(name, []).append((false, shown[asked].mean() if better else np.nan))
-    return {name: np.mean(own, axis=0) for name, own in found.items()}
+            totals.setdefault(name, []).append(
+                (false, shown[real_first].mean() if better else np.nan)
+            )
+    return {name: np.mean(counts, axis=0) for name, counts in totals.items()}
 
 
 def covers(noise, blocks, campaigns, seed=1):
@@ -138,14 +140,14 @@ def covers(noise, blocks, campaigns, seed=1):
     plan = decisions.plan_of("on_off", 2, blocks)
     generator = np.random.default_rng(seed)
     drawn = [worlds.draw(noise, generator, 4, plan) for _campaign in range(campaigns)]
-    differences = np.concatenate([own[:, 1] - own[:, 0] + FIVE for own in drawn])
-    found = []
+    differences = np.concatenate([values[:, 1] - values[:, 0] + FIVE for values in drawn])
+    covered = []
     for interval in (effects.t_interval, effects.intervals):
         _n, _mean, low, high = interval(differences)
-        known = ~np.isnan(low)
-        held = (low[known] <= FIVE) & (high[known] >= FIVE)
-        found += [held.mean(), np.median((high - low)[known])]
-    return found
+        has_interval = ~np.isnan(low)
+        held = (low[has_interval] <= FIVE) & (high[has_interval] >= FIVE)
+        covered += [held.mean(), np.median((high - low)[has_interval])]
+    return covered
 
 
 def main(what, campaigns):
@@ -153,16 +155,16 @@ def main(what, campaigns):
     number = int(campaigns)
     if what == "intervals":
         for noise in worlds.NOISES:
-            own = [covers(noise, blocks, number) for blocks in (6, 9, 12)]
-            cells = [f"{a:.1%} ({b:.3f}) / {c:.1%} ({d:.3f})" for a, b, c, d in own]
+            shares_by_blocks = [covers(noise, blocks, number) for blocks in (6, 9, 12)]
+            cells = [f"{a:.1%} ({b:.3f}) / {c:.1%} ({d:.3f})" for a, b, c, d in shares_by_blocks]
             print(f"| {noise} | {' | '.join(cells)} |".replace("%", " %"), flush=True)
         return
     for case in (*FALSE, *TRUE):
-        found = shares(*case[:2], number, *case[2:])
-        place = len(case) > 2
+        result = shares(*case[:2], number, *case[2:])
+        has_more = len(case) > 2
         names = ("all", "closed", "step", "skewness", "order")
-        cells = [f"{found[name][int(place)]:.1%}" for name in names]
-        about = f"{case[2]} better by {case[3] - 1:.0%}: shown" if place else "false claims"
+        cells = [f"{result[name][int(has_more)]:.1%}" for name in names]
+        about = f"{case[2]} better by {case[3] - 1:.0%}: shown" if has_more else "false claims"
         print(
             f"| {case[0]}, {case[1]}, {about} | {' | '.join(cells)} |".replace("%", " %"),
             flush=True,

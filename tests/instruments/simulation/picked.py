@@ -30,25 +30,25 @@ def holds(estimate, truth):
     return bool(np.log(estimate.low) <= truth <= np.log(estimate.high))
 
 
-def _one(outcome, ratios, found):
+def _one(outcome, ratios, counts):
     """Count what one campaign says: of its score, its rows, and the numbers of the answer."""
-    wanted = outcome.recommendation
-    if not wanted.score:
+    recommended = outcome.recommendation
+    if not recommended.score:
         return
     names = [table.id for table in outcome.judged[0].cube.tables]
     gains = dict(zip(names, np.log(ratios)))
-    score = holds(wanted.score, 0.75 * np.mean([*gains.values()]))
-    found["recommended"] += 1
-    found["score"] += score
+    score = holds(recommended.score, 0.75 * np.mean([*gains.values()]))
+    counts["recommended"] += 1
+    counts["score"] += score
     shown = []
-    for row in wanted.by:
+    for row in recommended.by:
         share = 1.0 if row.metric == "throughput" else -0.5
         held = holds(row, share * gains[row.table])
-        found["rows"] += 1
-        found["rows held"] += held
+        counts["rows"] += 1
+        counts["rows held"] += held
         shown += [held] if gains_of.is_named(row) else []
-    found["named"] += bool(shown)
-    found["answer"] += np.mean(shown) if shown else score
+    counts["named"] += bool(shown)
+    counts["answer"] += np.mean(shown) if shown else score
 
 
 def picked(noise, ratios, campaigns, seed=1):
@@ -59,22 +59,22 @@ def picked(noise, ratios, campaigns, seed=1):
     def truth(levels, table):
         return float(np.log(ratios[table])) if levels["tso"] == "on" else 0.0
 
-    found = Counter()
+    counts = Counter()
     for _campaign in range(campaigns):
-        _one(decisions.campaign(plan, noise, truth, generator), ratios, found)
-    return found
+        _one(decisions.campaign(plan, noise, truth, generator), ratios, counts)
+    return counts
 
 
 def line(noise, name, ratios, campaigns, seed):
     """Return a row of the table."""
-    found = picked(noise, ratios, campaigns, seed)
-    often = max(1, found["recommended"])
+    counts = picked(noise, ratios, campaigns, seed)
+    often = max(1, counts["recommended"])
     shares = [
-        found["recommended"] / campaigns,
-        found["score"] / often,
-        found["rows held"] / max(1, found["rows"]),
-        found["answer"] / often,
-        found["named"] / often,
+        counts["recommended"] / campaigns,
+        counts["score"] / often,
+        counts["rows held"] / max(1, counts["rows"]),
+        counts["answer"] / often,
+        counts["named"] / often,
     ]
     cells = [f"{100 * share:.1f} %" for share in shares]
     return f"| {noise}, {name} | {' | '.join(cells)} |"

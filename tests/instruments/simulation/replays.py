@@ -44,8 +44,8 @@ class Pool(searching.Machine):
         # By levels, in the order of the factors: logarithms, less the means of their blocks
         self.pool = {}
         for value, trial in zip(values, trials):
-            place = self.key(plan["profiles"][trial["profile"]]["levels"])
-            self.pool.setdefault(place, []).append(value - level[trial["block"]])
+            key = self.key(plan["profiles"][trial["profile"]]["levels"])
+            self.pool.setdefault(key, []).append(value - level[trial["block"]])
 
     @staticmethod
     def throughput(trial):
@@ -66,7 +66,7 @@ class Pool(searching.Machine):
 
     def loss(self, levels):
         """Return by how much a set is below the best one, as a logarithm, and its standard error."""
-        best, mine = (self.pool[self.key(one)] for one in (self.best(), levels))
+        best, mine = (self.pool[self.key(levels_of)] for levels_of in (self.best(), levels))
         errors = [np.std(part, ddof=1) / len(part) ** 0.5 for part in (best, mine)]
         return float(np.mean(best) - np.mean(mine)), 0.0 if mine is best else float(
             np.hypot(*errors)
@@ -82,7 +82,7 @@ class Pool(searching.Machine):
         best = self.key(self.best())
         mine = self.key(levels)
         others = [key for key in self.pool if key != best]
-        found = holm(
+        p_values = holm(
             np.array(
                 [
                     stats.ttest_ind(self.pool[best], self.pool[key], equal_var=False).pvalue
@@ -90,14 +90,14 @@ class Pool(searching.Machine):
                 ]
             )
         )
-        return 1.0 if mine == best else float(found[others.index(mine)])
+        return 1.0 if mine == best else float(p_values[others.index(mine)])
 
     def draw(self, generator, levels, count):
         return generator.choice(self.pool[self.key(levels)], count)
 
-    def visit(self, visit, levels, place):
+    def visit(self, visit, levels, index):
         """As the simulations do, with what was measured in place of truth and noise."""
-        values = self.draw(np.random.default_rng([self.seed, place]), levels, len(visit["cells"]))
+        values = self.draw(np.random.default_rng([self.seed, index]), levels, len(visit["cells"]))
         return self.records(visit, values)
 
     def searched(self, seed, trials, **more):
@@ -114,8 +114,8 @@ class Pool(searching.Machine):
     def sets(self):
         """Return the levels of all off and of all on."""
         return [
-            {factor["name"]: factor["levels"][place] for factor in self.factors}
-            for place in (0, -1)
+            {factor["name"]: factor["levels"][index] for factor in self.factors}
+            for index in (0, -1)
         ]
 
     def kept(self, levels):

@@ -84,11 +84,11 @@ def draw_truth(generator, kind, pairs=3):
     )[kind]
     table = np.zeros((count, count))
     places = list(itertools.combinations(range(count), 2))
-    for place in generator.choice(len(places), pairs, replace=False):
-        one, two = places[place]
-        same = -generator.uniform(0.5, 1.2) * min(abs(effects[one]), abs(effects[two]), 0.3)
+    for index in generator.choice(len(places), pairs, replace=False):
+        first, two = places[index]
+        same = -generator.uniform(0.5, 1.2) * min(abs(effects[first]), abs(effects[two]), 0.3)
         other = generator.choice([-1, 1]) * generator.uniform(0.05, 0.2)
-        table[one, two] = same if generator.random() < 0.3 else other
+        table[first, two] = same if generator.random() < 0.3 else other
 
     def truth(levels):
         on = np.array([level == "on" for level in levels.values()], dtype=float)
@@ -101,17 +101,19 @@ def hard_truth(generator):
     """Return a truth with a trap (two settings that help alone and harm together), a redundancy (either
     of two gives the gain), a gain that needs three settings together, and one that harms.
     """
-    one, two, either, other, *three, harmful = generator.permutation(len(FACTORS))
+    first, two, either, other, *three, harmful = generator.permutation(len(FACTORS))
     alone = generator.uniform(0.03, 0.15, 2)
     trap = generator.uniform(0.11, 0.3)
     same, gain, harm = generator.uniform((0.08, 0.1, 0.05), (0.2, 0.25, 0.2))
 
     def truth(levels):
         on = np.array([level == "on" for level in levels.values()], dtype=float)
-        found = (
-            alone @ on[[one, two]] - trap * on[one] * on[two] + same * max(on[either], on[other])
+        terms_drawn = (
+            alone @ on[[first, two]]
+            - trap * on[first] * on[two]
+            + same * max(on[either], on[other])
         )
-        return float(found + gain * on[three].prod() - harm * on[harmful])
+        return float(terms_drawn + gain * on[three].prod() - harm * on[harmful])
 
     return truth
 
@@ -127,14 +129,14 @@ class Machine:
         self.seed = seed
         self.drift = np.zeros(500)
         generator = np.random.default_rng([seed, 1])
-        for place, step in enumerate(0.6 * SD * generator.standard_normal(500)):
-            self.drift[place] = (0.8 * self.drift[place - 1] if place else 0.0) + step
+        for index, step in enumerate(0.6 * SD * generator.standard_normal(500)):
+            self.drift[index] = (0.8 * self.drift[index - 1] if index else 0.0) + step
 
-    def visit(self, visit, levels, place):
+    def visit(self, visit, levels, index):
         """Return the records of the trials of a visit, the ``place``-th of the campaign."""
-        generator = np.random.default_rng([self.seed, 2, place])
+        generator = np.random.default_rng([self.seed, 2, index])
         return self.records(
-            visit, self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, place)
+            visit, self.truth(levels) + self._noise(generator, len(visit["cells"]), levels, index)
         )
 
     @staticmethod
@@ -161,10 +163,10 @@ class Machine:
             for cell, value in zip(visit["cells"], values)
         ]
 
-    def _noise(self, generator, count, levels, place):
+    def _noise(self, generator, count, levels, index):
         white = SD * generator.standard_normal(count)
         if self.noise == "AR(1)":
-            return 0.5 * white + self.drift[place]
+            return 0.5 * white + self.drift[index]
         if self.noise == "heavy tails":
             return SD * generator.standard_t(3, count) / np.sqrt(3)
         if self.noise == "skewed":
@@ -184,8 +186,8 @@ def measure(machine, visits, profiles, record):
     done = {(trial["block"], trial["visit"]) for trial in record}
     for visit in visits:
         if (visit["block"], visit["visit"]) not in done:
-            place = len({(trial["block"], trial["visit"]) for trial in record})
-            record += machine.visit(visit, profiles[visit["profile"]]["levels"], place)
+            index = len({(trial["block"], trial["visit"]) for trial in record})
+            record += machine.visit(visit, profiles[visit["profile"]]["levels"], index)
 
 
 def search(plan, machine, decided=None, record=None):
@@ -194,8 +196,8 @@ def search(plan, machine, decided=None, record=None):
     record = [] if record is None else record
     measure(machine, plan["visits"], plan["profiles"], record)
     while True:
-        for one in decided["rounds"]:
-            measure(machine, one["visits"], one["profiles"], record)
+        for round_ in decided["rounds"]:
+            measure(machine, round_["visits"], round_["profiles"], record)
         if decided["ended"]:
             return decided, record
         decided = decide.decide(plan, decided, record)
@@ -211,20 +213,20 @@ def confirm(plan, machine, decided, record):
     decided.
     """
     record = list(record)
-    whole = with_search(plan, decided)
-    confirmation = confirmation_of(whole, decided["nominees"])
+    whole_plan = with_search(plan, decided)
+    confirmation = confirmation_of(whole_plan, decided["nominees"])
     measure(machine, confirmation["visits"], confirmation["profiles"], record)
-    return with_confirmation(whole, confirmation), record, decided
+    return with_confirmation(whole_plan, confirmation), record, decided
 
 
 def answered(plan, machine):
     """Search, confirm and recommend; return the recommended levels or None, what was decided, and
     the visits.
     """
-    whole, record, decided = confirmed(plan, machine)
-    judged, _family = judge(collect(whole, record))
+    whole_plan, record, decided = confirmed(plan, machine)
+    judged, _family = judge(collect(whole_plan, record))
     recommended = recommend(judged, {})
-    return recommended.levels if recommended.name else None, decided, len(whole["visits"])
+    return recommended.levels if recommended.name else None, decided, len(whole_plan["visits"])
 
 
 def campaign(seed, kind, pairs, noise, trials=8):
@@ -278,13 +280,13 @@ def table(campaigns, trials, noises):
             nominated = []
             visits = []
             for pairs in (3, 0):
-                asked = [(seed, seed % 4, pairs, noise, trials) for seed in range(campaigns)]
-                found = pool.starmap(campaign, asked, chunksize=1)
-                wrong = np.mean([row[1] is not None and row[1] > WRONG for row in found])
-                nothing = np.mean([row[1] is None for row in found])
+                arguments = [(seed, seed % 4, pairs, noise, trials) for seed in range(campaigns)]
+                results = pool.starmap(campaign, arguments, chunksize=1)
+                wrong = np.mean([row[1] is not None and row[1] > WRONG for row in results])
+                nothing = np.mean([row[1] is None for row in results])
                 cells.append(f"{100 * wrong:.1f} % ({100 * nothing:.1f} %; {campaigns})")
-                nominated.append(f"{100 * np.mean([row[0] > WRONG for row in found]):.1f} %")
-                visits += [row[2] for row in found]
+                nominated.append(f"{100 * np.mean([row[0] > WRONG for row in results]):.1f} %")
+                visits += [row[2] for row in results]
             print(f"| {noise} | {' | '.join(cells)} | {', '.join(nominated)} |", flush=True)
             print(
                 f"{noise}: {np.mean(visits):.1f} visits on average, at most {max(visits)}",

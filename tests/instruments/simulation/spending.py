@@ -55,8 +55,8 @@ def none(generator, visits):
 def autoregressive(generator, visits):
     """AR(1) over visits, coefficient 0.8."""
     series = np.zeros(visits)
-    for place, step in enumerate(0.03 * generator.standard_normal(visits)):
-        series[place] = 0.8 * series[place - 1] * bool(place) + step
+    for index, step in enumerate(0.03 * generator.standard_normal(visits)):
+        series[index] = 0.8 * series[index - 1] * bool(index) + step
     return series
 
 
@@ -97,9 +97,9 @@ def bursts(generator, visits):
     """Something else takes 15 % now and then, for two or three visits."""
     series = np.zeros(visits)
     busy = False
-    for place in range(visits):
+    for index in range(visits):
         busy = generator.random() < (0.6 if busy else 0.1)
-        series[place] = -0.15 * busy
+        series[index] = -0.15 * busy
     return series
 
 
@@ -144,15 +144,15 @@ class World:
 
     def block(self, number, seconds):
         """Return the logarithms of a block, (metrics, tables, rows)."""
-        found = []
+        rows_of_block = []
         for series, direction in zip(self.series, claims.METRICS):
             cells = self.cell / np.sqrt(seconds) * self.generator.standard_normal((TABLES, VISITS))
             visits = series[VISITS * number : VISITS * (number + 1)]
             level = BLOCK_SD * self.generator.standard_normal()
             rows = direction * (cells + visits + level)[:, self.order[:, number]]
             rows[:, 1] += direction * self.effect
-            found.append(rows)
-        return np.array(found)
+            rows_of_block.append(rows)
+        return np.array(rows_of_block)
 
 
 class Measured(NamedTuple):
@@ -172,11 +172,11 @@ def as_chosen(world):
     first of them.
     """
     begun = begin(BUDGET)
-    found = [world.block(number, begun.seconds) for number in range(begun.blocks)]
-    chosen = choose([values[0] for values in found], begun, BUDGET)
+    blocks_measured = [world.block(number, begun.seconds) for number in range(begun.blocks)]
+    chosen = choose([values[0] for values in blocks_measured], begun, BUDGET)
     later = range(begun.blocks, min(MOST, chosen.blocks))
-    found += [world.block(number, chosen.seconds) for number in later]
-    return Measured(found, chosen.weights(len(found)))
+    blocks_measured += [world.block(number, chosen.seconds) for number in later]
+    return Measured(blocks_measured, chosen.weights(len(blocks_measured)))
 
 
 class Begun(NamedTuple):
@@ -193,7 +193,7 @@ class Begun(NamedTuple):
 @functools.lru_cache(maxsize=None)
 def begin(budget):
     """Return how a time budget begins, from a plan of four tables."""
-    asked = {
+    campaign_keys = {
         "name": "simulated",
         "factors": ["tso"],
         "workloads": ["tcp_stream", "tcp_rr"],
@@ -201,7 +201,7 @@ def begin(budget):
         "time_budget": budget,
         "confirm": 0,
     }
-    plan = make_plan(read_campaign(asked), "")
+    plan = make_plan(read_campaign(campaign_keys), "")
     return Begun(plan["time"]["first"], plan["workloads"][0]["duration"])
 
 
@@ -217,8 +217,8 @@ class Chosen(NamedTuple):
         """Return the weight of each block, 1 on average."""
         first = [self.begun.seconds] * self.begun.blocks
         each = [*first, *[self.seconds] * (blocks - self.begun.blocks)]
-        found = np.array([spending.weight(self.scatter, seconds) for seconds in each])
-        return found / found.mean()
+        weights_by_length = np.array([spending.weight(self.scatter, seconds) for seconds in each])
+        return weights_by_length / weights_by_length.mean()
 
 
 def choose(first, begun, budget):
@@ -243,12 +243,12 @@ def judged(measured, effect):
     """Return what a report says; ``effect`` is the true one of throughput, a logarithm."""
     data = np.stack(measured.values, axis=3)
     plan = decisions.plan_of("on_off", 2, data.shape[3])
-    drawn = [worlds.as_rows(plan, own * measured.weights) for own in data]
+    drawn = [worlds.as_rows(plan, values * measured.weights) for values in data]
     differences, scale, kinds = claims.members_of(drawn, claims.families(plan))
     shown = joint_p(differences, scale, claims.groups_of(kinds)) <= effects.ALPHA
     tables = np.array([kind == ("rows", 0) for kind in kinds])
-    own = differences[tables] / measured.weights
-    _n, mean, low, high = effects.intervals(own, measured.weights)
+    scaled = differences[tables] / measured.weights
+    _n, mean, low, high = effects.intervals(scaled, measured.weights)
     return ThroughputSaid(
         shown[tables],
         (low <= effect) & (effect <= high),
@@ -270,15 +270,21 @@ class Shares(NamedTuple):
 def shares(name, campaigns, ratio, spend, seed):
     """Return the :class:`Shares` of simulated campaigns."""
     generator = np.random.default_rng(seed)
-    found = []
+    results = []
     for _campaign in range(campaigns):
         world = World(name, generator, ratio)
         measured = spend(world)
-        own = judged(measured, world.effect)
+        judgement = judged(measured, world.effect)
         blocks = len(measured.values)
-        row = own.shown.mean(), own.holds.mean(), own.wrong.mean(), own.claims, blocks
-        found.append(row)
-    return Shares(*np.mean(found, axis=0))
+        row = (
+            judgement.shown.mean(),
+            judgement.holds.mean(),
+            judgement.wrong.mean(),
+            judgement.claims,
+            blocks,
+        )
+        results.append(row)
+    return Shares(*np.mean(results, axis=0))
 
 
 def spent_both_ways(name, campaigns, ratio, seed):
@@ -294,10 +300,10 @@ def main(campaigns, seed="1"):
         gain = spent_both_ways(name, int(campaigns), 1.05, int(seed))
         nothing = spent_both_ways(name, int(campaigns), 1.0, int(seed))
         columns = (
-            [own.shown for own in gain],
-            [own.claims for own in nothing],
-            [own.holds for own in gain],
-            [own.wrong for own in gain],
+            [result.shown for result in gain],
+            [result.claims for result in nothing],
+            [result.holds for result in gain],
+            [result.wrong for result in gain],
         )
         cells = [f"{100 * share:.1f} %" for share in chain(*columns)]
         print(f"| {name} | {' | '.join(cells)} | {gain[1].blocks:.0f} |", flush=True)

@@ -123,13 +123,13 @@ class Truth:
 
 def _workload(index, name):
     """The named workloads, and beyond them the same with other message sizes."""
-    known = WORKLOADS.get(name)
-    if known is None:
-        known = dict(list(WORKLOADS.values())[index % 4])
-        known["request_size" if known["test"].endswith("_RR") else "message_size"] = min(
+    workload = WORKLOADS.get(name)
+    if workload is None:
+        workload = dict(list(WORKLOADS.values())[index % 4])
+        workload["request_size" if workload["test"].endswith("_RR") else "message_size"] = min(
             64 << (index % 11), 65507
         )
-    return dict(known, name=name, duration=1)
+    return dict(workload, name=name, duration=1)
 
 
 def make_plan(
@@ -172,7 +172,7 @@ def _end(generator, busy, cpus, window):
         )
         counts[str(cpu)] = int(load * 90000)
     total = dict((kind, sum(cpu[kind] for cpu in by_cpu.values())) for kind in by_cpu["0"])
-    whole = sum(total.values())
+    total_trials = sum(total.values())
     return {
         "window_s": window,
         "cpus": by_cpu,
@@ -180,7 +180,7 @@ def _end(generator, busy, cpus, window):
         "busy_percent": dict(
             (cpu, 100 * (1 - kinds["idle"] / window)) for cpu, kinds in by_cpu.items()
         ),
-        "percent": dict((kind, 100 * value / whole) for kind, value in total.items()),
+        "percent": dict((kind, 100 * value / total_trials) for kind, value in total.items()),
         "softirqs": {"NET_RX": counts, "NET_TX": dict.fromkeys(counts, 12)},
     }
 

@@ -5,7 +5,8 @@
 there, do its intervals cover, is the smallest detectable effect the one it says?
 
 Thousands of campaigns are as many tables of one cube, so that all run through the code that a real
-campaign runs through, at once. Used by the unit tests, and by tests/instruments/simulation/truth_tables.py for
+campaign runs through, all campaigns together. Used by the unit tests, and by
+tests/instruments/simulation/truth_tables.py for
 docs/decisions/statistics.md.
 """
 
@@ -56,18 +57,18 @@ class Noise:
         block.
         """
         campaigns, visits, blocks = shape
-        own = (
+        values = (
             generator.choice(self.residuals, shape)
             if len(self.residuals)
             else generator.standard_normal(shape)
         )
-        place = (
+        index = (
             generator.permuted(np.broadcast_to(np.arange(visits)[:, None], shape), axis=1) / visits
         )
         return (
-            self.sd * own
+            self.sd * values
             + self.block_sd * generator.standard_normal((campaigns, 1, blocks))
-            + self.drift * (np.arange(blocks) + place)
+            + self.drift * (np.arange(blocks) + index)
         )
 
 
@@ -156,31 +157,33 @@ def settle_each(metric):
         tested[name] = np.full(differences.shape[:2], np.nan)
     for table in range(len(scales["rows"])):
         family = Family()
-        one = slice(table, table + 1)
-        own = {
+        table_slice = slice(table, table + 1)
+        statistics_of = {
             name: family.add(
                 name,
-                array[one],
-                table_scale(array[one]) if name == "leaders" else scales[name][one],
+                array[table_slice],
+                table_scale(array[table_slice]) if name == "leaders" else scales[name][table_slice],
             )
             for name, array in members.items()
         }
         family.test()
-        for name, member in own.items():
+        for name, member in statistics_of.items():
             tested[name][table] = member.p[0]
     metric.settle(tested, sum(array.shape[1] for array in tested.values()))
 
 
-def bounded(found):
+def bounded(statistics_of):
     """Return (share, upper 95 % bound by Clopper and Pearson) of the campaigns in which something
     was found.
     """
-    count = int(np.sum(found))
-    return count / len(found), float(stats.beta.ppf(0.95, count + 1, len(found) - count))
+    count = int(np.sum(statistics_of))
+    return count / len(statistics_of), float(
+        stats.beta.ppf(0.95, count + 1, len(statistics_of) - count)
+    )
 
 
 def claimed(plan, noise, seeds=(1,), lost=0.0):
-    """Return for each of 2,000 null campaigns a seed whether any effect is called significant."""
+    """Return for each of 2,000 null campaigns a seed whether any effect is shown."""
     metrics = (
         simulate(plan, noise, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS) for seed in seeds
     )
@@ -190,14 +193,14 @@ def claimed(plan, noise, seeds=(1,), lost=0.0):
 
 
 def false_claims(plan, noise, seeds=(1,), lost=0.0):
-    """Return (share, upper 95 % bound) of null campaigns in which any effect is called significant."""
+    """Return (share, upper 95 % bound) of null campaigns in which any effect is shown."""
     return bounded(claimed(plan, noise, seeds, lost))
 
 
-def at_least(found):
+def at_least(statistics_of):
     """Return the lower 95 % bound of the share of campaigns in which something was found."""
-    count = int(np.sum(found))
-    return float(stats.beta.ppf(0.05, count, len(found) - count + 1)) if count else 0.0
+    count = int(np.sum(statistics_of))
+    return float(stats.beta.ppf(0.05, count, len(statistics_of) - count + 1)) if count else 0.0
 
 
 def first_profile(plan):
@@ -213,9 +216,9 @@ def coverage(plan, noise, ratio, seed=1, lost=0.0):
         plan, noise, {first_profile(plan): ratio}, seed=seed, lost=lost, campaigns=MORE_CAMPAIGNS
     )
     low, high = (metric.estimates["rows"][key][:, 0] for key in ("low", "high"))
-    known = ~np.isnan(low)
-    covered = (low[known] <= math.log(ratio)) & (math.log(ratio) <= high[known])
-    return float(covered.mean()), float(np.exp(np.median((high - low)[known])))
+    has_interval = ~np.isnan(low)
+    covered = (low[has_interval] <= math.log(ratio)) & (math.log(ratio) <= high[has_interval])
+    return float(covered.mean()), float(np.exp(np.median((high - low)[has_interval])))
 
 
 def false_leaders(plan, noise, ratio, seed=1):
@@ -228,9 +231,7 @@ def false_leaders(plan, noise, ratio, seed=1):
 
 
 def share_found(plan, noise, effect, seed=1):
-    """Return the share of campaigns that call an effect (a logarithm) of the first profile
-    significant.
-    """
+    """Return the share of campaigns that show an effect (a logarithm) of the first profile."""
     metric = simulate(plan, noise, {first_profile(plan): math.exp(effect)}, seed=seed)
     return float(metric.estimates["rows"]["significant"][:, 0].mean())
 

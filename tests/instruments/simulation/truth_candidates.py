@@ -55,8 +55,8 @@ def bca(differences, generator):
     ends = []
     for quantile in stats.norm.ppf([TAIL, 1 - TAIL]):
         share = stats.norm.cdf(bias + (bias + quantile) / (1 - speed * (bias + quantile)))
-        place = np.clip((share * RESAMPLES).astype(int), 0, RESAMPLES - 1)
-        ends.append(np.take_along_axis(means, place[:, None], axis=1)[:, 0])
+        index = np.clip((share * RESAMPLES).astype(int), 0, RESAMPLES - 1)
+        ends.append(np.take_along_axis(means, index[:, None], axis=1)[:, 0])
     return ends
 
 
@@ -66,8 +66,8 @@ def studentised(differences, generator):
     mean = differences.mean(axis=1)
     error = differences.std(axis=1, ddof=1) / math.sqrt(blocks)
     drawn = _resampled(differences, generator)
-    own = drawn.std(axis=-1, ddof=1) / math.sqrt(blocks)
-    t = (drawn.mean(axis=-1) - mean[:, None]) / np.where(own > 0, own, np.nan)
+    deviation = drawn.std(axis=-1, ddof=1) / math.sqrt(blocks)
+    t = (drawn.mean(axis=-1) - mean[:, None]) / np.where(deviation > 0, deviation, np.nan)
     return mean - np.nanquantile(t, 1 - TAIL, axis=1) * error, mean - np.nanquantile(
         t, TAIL, axis=1
     ) * error
@@ -80,10 +80,10 @@ def inverted_sign_flip(differences, _generator):
     blocks = differences.shape[1]
     flipped = half_signs(blocks)[1:] < 0
     means = [differences @ part.T / part.sum(axis=1) for part in (flipped, ~flipped)]
-    place = math.floor(2 * TAIL * 2 ** (blocks - 1) + 1e-9) - 1
+    index = math.floor(2 * TAIL * 2 ** (blocks - 1) + 1e-9) - 1
     low = np.sort(np.minimum(*means), axis=1)
     high = np.sort(np.maximum(*means), axis=1)
-    return low[:, place], high[:, -1 - place]
+    return low[:, index], high[:, -1 - index]
 
 
 CANDIDATES = {
@@ -103,11 +103,11 @@ def compare(noise, blocks, campaigns=2000, seed=1):
     generator = np.random.default_rng(seed)
     logs = noise.draw(generator, (campaigns, 3, blocks))
     differences = logs[:, 0] - (logs[:, 1] + logs[:, 2]) / 2  # the control is visited twice
-    found = {}
+    methods = {}
     for name, interval in CANDIDATES.items():
         low, high = interval(differences, generator)
-        found[name] = (
+        methods[name] = (
             float(((low <= 0) & (high >= 0)).mean()),
             float(np.median(high - low) / noise.sd),
         )
-    return found
+    return methods

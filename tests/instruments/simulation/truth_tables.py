@@ -161,20 +161,22 @@ POWER_CAMPAIGNS = 300
 
 def _sums():
     """Return what the lines of the long form add up to, ``{cell: counts}``."""
-    found = {}
+    sums = {}
     for line in long_form.read(LONG_FORM):
-        own = found.setdefault(line["cell"], Counter())
-        own.update({key: line[key] for key in COUNTED if key in line})
-        own["wrong"] += sum(line["wrong"].values())
-    return found
+        sums_of_cell = sums.setdefault(line["cell"], Counter())
+        sums_of_cell.update({key: line[key] for key in COUNTED if key in line})
+        sums_of_cell["wrong"] += sum(line["wrong"].values())
+    return sums
 
 
-def _share(found, of, bound=True):
+def _share(sums, of, bound=True):
     """Return a share of counts as text, with its upper bound and how many they are."""
     if not of:
         return "–"
-    upper = f" (≤ {_percent(stats.beta.ppf(0.95, found + 1, of - found) if found < of else 1.0)}; {of:,})"
-    return f"{_percent(found / of)}{upper if bound else f' ({of:,})'}"
+    upper = (
+        f" (≤ {_percent(stats.beta.ppf(0.95, sums + 1, of - sums) if sums < of else 1.0)}; {of:,})"
+    )
+    return f"{_percent(sums / of)}{upper if bound else f' ({of:,})'}"
 
 
 def report_claims():
@@ -186,16 +188,19 @@ def report_claims():
     for noise in [*worlds.NOISES, "all together"]:
         cells = []
         for design in long_form.DESIGNS:
-            own = [
+            lines_of = [
                 sums.get(f"null/{design}/{name}", Counter())
                 for name in (worlds.NOISES if noise == "all together" else [noise])
             ]
             cells.append(
-                _share(sum(one["either"] for one in own), sum(one["campaigns"] for one in own))
+                _share(
+                    sum(row["either"] for row in lines_of),
+                    sum(row["campaigns"] for row in lines_of),
+                )
             )
         rows.append([noise, *cells])
     return _table(
-        ["noise", *(_described(name, *place[1:]) for name, place in long_form.DESIGNS.items())],
+        ["noise", *(_described(name, *design[1:]) for name, design in long_form.DESIGNS.items())],
         rows,
     )
 
@@ -215,8 +220,8 @@ def wrong():
             [
                 truth.split("/")[-1] if truth.startswith("trap") else "random",
                 *(
-                    _share(own["wrong"], own["campaigns"])
-                    for own in (
+                    _share(row["wrong"], row["campaigns"])
+                    for row in (
                         sums.get(truth.format(design), Counter()) for design in long_form.PAIRED
                     )
                 ),
@@ -238,9 +243,9 @@ def headlines():
             [
                 truth.split("/")[-1] if truth.startswith("small") else "random",
                 *(
-                    f"{_share(own['held'], own['headlines'], False)} / "
-                    f"{_share(own['covered'], own['confirmed'], False)}"
-                    for own in (
+                    f"{_share(row['held'], row['headlines'], False)} / "
+                    f"{_share(row['covered'], row['confirmed'], False)}"
+                    for row in (
                         sums.get(truth.format(design), Counter()) for design in long_form.PAIRED
                     )
                 ),
@@ -261,7 +266,10 @@ def power_table():
         old = visits // (len(plan["profiles"]) + 1)
         before = decisions.plan_of(design, factors, old, tables=tables, control_visits=2)
         shares = [
-            [100 * claims.power(asked, tables, ratio, POWER_CAMPAIGNS) for asked in (plan, before)]
+            [
+                100 * claims.power(design_plan, tables, ratio, POWER_CAMPAIGNS)
+                for design_plan in (plan, before)
+            ]
             for ratio in (1.05, 1.1, 1.2)
         ]
         rows.append(
@@ -280,15 +288,15 @@ def power_table():
 def intervals():
     """Return the table of the intervals that were tried."""
     places = [(name, blocks) for name in truth.NOISES for blocks in (6, 8, 12)]
-    found = [truth_candidates.compare(truth.NOISES[name], blocks) for name, blocks in places]
+    results = [truth_candidates.compare(truth.NOISES[name], blocks) for name, blocks in places]
     return _table(
         ["noise, blocks", *truth_candidates.CANDIDATES],
         [
             [
-                "{}, {}".format(*place),
+                "{}, {}".format(*case),
                 *(f"{_percent(share)} ({width:.1f})" for share, width in row.values()),
             ]
-            for place, row in zip(places, found)
+            for case, row in zip(places, results)
         ],
     )
 
@@ -304,8 +312,8 @@ def gate():
                     design,
                     kind,
                     *(
-                        "{} (≤ {})".format(*map(_percent, truth.bounded(found)))
-                        for found in (different, failed)
+                        "{} (≤ {})".format(*map(_percent, truth.bounded(counts)))
+                        for counts in (different, failed)
                     ),
                     *(
                         _percent(comparisons.regressions_seen(design, kind, ratio))
@@ -364,6 +372,6 @@ PAGES = {
 }
 
 if __name__ == "__main__":
-    asked = sys.argv[1:] or [make.__name__ for makers in PAGES.values() for make in makers]
+    pages_asked = sys.argv[1:] or [make.__name__ for makers in PAGES.values() for make in makers]
     for page, makers in PAGES.items():
-        fill(DOCS / page, [make for make in makers if make.__name__ in asked])
+        fill(DOCS / page, [make for make in makers if make.__name__ in pages_asked])

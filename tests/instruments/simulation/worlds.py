@@ -37,8 +37,8 @@ def split_plot(generator, shape):
 def autoregressive(generator, shape):
     """AR(1) over visits, coefficient 0.8."""
     series = np.zeros(shape[1] * shape[2])
-    for place, step in enumerate(SD * 0.6 * generator.standard_normal(len(series))):
-        series[place] = (0.8 * series[place - 1] if place else 0) + step
+    for index, step in enumerate(SD * 0.6 * generator.standard_normal(len(series))):
+        series[index] = (0.8 * series[index - 1] if index else 0) + step
     return 0.5 * _white(generator, shape) + _in_order(series, shape)
 
 
@@ -72,8 +72,8 @@ def one_bad_block(generator, shape):
 
 def warm_up(generator, shape):
     """Values rise to their level over the first visits."""
-    place = np.arange(shape[1] * shape[2], dtype=float)
-    return _white(generator, shape) - 0.3 * _in_order(np.exp(-place / shape[1]), shape)
+    positions = np.arange(shape[1] * shape[2], dtype=float)
+    return _white(generator, shape) - 0.3 * _in_order(np.exp(-positions / shape[1]), shape)
 
 
 def skewed(generator, shape):
@@ -95,9 +95,9 @@ def bursts(generator, shape):
     """Something else takes 15 % now and then, for two or three visits."""
     series = np.zeros(shape[1] * shape[2])
     busy = False
-    for place in range(len(series)):
+    for index in range(len(series)):
         busy = generator.random() < (0.6 if busy else 0.1)
-        series[place] = -0.15 * busy
+        series[index] = -0.15 * busy
     return 0.6 * _white(generator, shape) + _in_order(series, shape)
 
 
@@ -167,7 +167,7 @@ NOISES = {
     "slow first visits": slow_first,
 }
 LOST = {"5 % lost": 0.05, "30 % lost": 0.3}
-SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in that of the others
+SCATTER = {"unequal scatter": (0.5, 4.0)}  # of profiles, in units of the others' scatter
 
 
 def visits_of(plan):

@@ -183,14 +183,14 @@ def test_each_heading_of_the_report_is_explained_in_its_order():
         for heading in re.findall(r"<h[24]>(.+?)</h[24]>", template)
         for name in (figures if "section.title" in heading else [heading])
     ]
-    wanted = [
+    headings_of_page = [
         {"details.title": "Setting by setting, table by table"}.get(name.strip("{} "), name)
         if "running" not in name
         else "The answer"
         for name in headings
     ]
     assert len(figures) > 3
-    assert re.findall(r"^## (.+)", TEXTS["docs/report.md"], re.MULTILINE) == wanted
+    assert re.findall(r"^## (.+)", TEXTS["docs/report.md"], re.MULTILINE) == headings_of_page
 
 
 def test_readme_lists_what_the_collection_has():

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import re
 
+import yaml
+
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 MOST_WORDS = 30_000
 LONG = 25  # words of a sentence
 LONG_SHARE = 0.015
 A_THOUSAND = 0.2  # odd turns, and dates or commits, in a thousand words
-ODD = re.compile(
-    r"\b(?:mend(?:s|ed|ing)?|anew|be it|to be had|at will|that of|those of|of which|shall|beside"
-    r"|as it is|sent again|by itself|none of it|tells? apart|told apart|(?:is|are) told|goes with"
-    r"|as long as|be that as|it is that|so many|that many)\b",
-    re.IGNORECASE,
-)
+TURNS = yaml.safe_load((CHECKOUT / "tests/lint/words.yml").read_text())["odd_turns"]
+ODD = re.compile(rf"\b(?:{'|'.join(TURNS)})\b", re.IGNORECASE)
 RUN = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bcommit [0-9a-f]{7,}|\bother work|\bw(?:as|ere) run\b")
 BLOCK = re.compile(r"^```.*?^```|^(?: {4}|#|<!--).*?$", re.MULTILINE | re.DOTALL)
 MADE = re.compile(r"<!-- table: .*?<!-- end of table -->", re.DOTALL)  # from the types of the code

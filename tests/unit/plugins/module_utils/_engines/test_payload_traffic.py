@@ -31,7 +31,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import w
         (2, 900, 902, 0),
     ],
 )
-def test_lost_is_what_was_sent_again_and_did_not_arrive(again, missing, arrived, lost):
+def test_lost_is_what_was_retransmitted_and_did_not_arrive(again, missing, arrived, lost):
     assert traffic.segments_lost(again, missing, arrived) == lost
 
 
@@ -119,7 +119,7 @@ def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch)
     server = traffic.PayloadServer("127.0.0.1", port, who)
     threading.Thread(target=server.run, daemon=True).start()
     assert wait_until(lambda: listens("127.0.0.1", port))
-    found = traffic.check("127.0.0.1", port, 0.1, 0, None)
-    assert found["error"] is None
-    for check in found["checks"].values():
+    checked = traffic.check("127.0.0.1", port, 0.1, 0, None)
+    assert checked["error"] is None
+    for check in checked["checks"].values():
         assert check["sent"] == check["arrived"] > 0 and check["wrong"] == 0

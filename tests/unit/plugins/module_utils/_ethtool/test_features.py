@@ -58,7 +58,7 @@ CASES = [
         {"eth0": {"rx-gro-hw": {"active": True, "fixed": False, "requested": False}}},
     ),
     (
-        "not requested tells nothing of the wanted bit",
+        "not requested says nothing of the wanted bit",
         "Features for eth0:\nrx-gro-hw: off [not requested]",
         {"eth0": {"rx-gro-hw": OFF}},
     ),

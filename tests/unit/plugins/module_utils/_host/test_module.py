@@ -82,7 +82,7 @@ def test_a_result_is_the_modules_result(run_module):
 @pytest.mark.parametrize(
     "error, message",
     [
-        (LabError("it is broken", "here", "Mend it."), "here: it is broken. Mend it."),
+        (LabError("it is broken", "here", "Repair it."), "here: it is broken. Repair it."),
         (InputError("not a number", "size 'x'"), "size 'x': not a number."),
         (CommandError("failed", ["ip", "link"], 1), "ip link: failed."),
         (
@@ -114,7 +114,7 @@ def test_every_module_has_this_frame(name):
     )
 
 
-def test_a_real_module_that_meets_an_oserror_tells_it():
+def test_a_real_module_that_meets_an_oserror_reports_it():
     arguments = {"path": "/proc/nowhere/snapshot.json", "other": {"a": 1}}
     ended = subprocess.run(
         [sys.executable, "-m", "ansible_collections.offload.lab.plugins.modules.snapshot"],

@@ -59,7 +59,7 @@ def test_ports_of_open_vswitch_share_its_tunnel():
     ]
     host.append(link("vxlan_sys", "vxlan", "ovs-system"))
     steps = [step("tap0"), step("vxlan_sys", kind="vxlan")]
-    shared_devices = shared_of(steps, {"": {one["name"]: one for one in host}}, [])
+    shared_devices = shared_of(steps, {"": {link["name"]: link for link in host}}, [])
     assert shared_devices[1]["ports"] == 1
 
 

@@ -24,7 +24,7 @@ ENDPOINTS = "A=\t198.51.100.1:51820\nB=\t[2001:db8::7]:51820\nC=\t(none)\n"
         ("fd00::5", "A=", "198.51.100.1"),
     ],
 )
-def test_the_longest_prefix_tells_the_peer_and_its_endpoint(address, peer, endpoint):
+def test_the_longest_prefix_gives_the_peer_and_its_endpoint(address, peer, endpoint):
     assert discover.peer_for(ALLOWED, address) == peer
     assert discover.endpoint_of(ENDPOINTS, peer) == endpoint
 

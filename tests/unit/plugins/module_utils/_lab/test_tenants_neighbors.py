@@ -103,7 +103,7 @@ def test_what_is_too_much_goes_before_the_kernel_forgets_it(host):
     assert (lines[0], lines[-1]) == ("neigh del 192.168.10.2 dev a-veth0", SET_SIX)
 
 
-def test_a_device_that_is_made_anew_gets_them_again(host):
+def test_a_recreated_device_gets_them_again(host):
     host.delete(HOST, "a-veth1")
     assert present(host, wanted(FOUR, SIX))[-3:] == [SET_FOUR, SET_SIX, "link set dev a-veth1 up"]
 

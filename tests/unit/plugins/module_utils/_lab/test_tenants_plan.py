@@ -160,7 +160,7 @@ def test_a_tenant_becomes_a_host_veth_and_back():
         assert ("a" in host.spaces) == (tenant_set is inside)
 
 
-def test_open_vswitch_lets_go_of_a_device_before_it_is_made_anew():
+def test_open_vswitch_lets_go_of_a_device_before_it_is_recreated():
     host = ready(1)
     host.delete(HOST, "tenant1-veth1")
     steps = present(host, tenants(1))

@@ -54,7 +54,7 @@ def restoring(*now, port=True):
     return [" ".join(step.argv) + "\n" + (step.stdin or "") for step in restoring_steps]
 
 
-def test_a_device_is_made_anew_and_is_in_its_bridge_again():
+def test_a_device_is_recreated_and_is_in_its_bridge_again():
     released, created, remotes, port = restoring(*state(csum=True))
     assert "del-port br-int vxlan0" in released
     assert created.splitlines()[1:] == [
@@ -66,7 +66,7 @@ def test_a_device_is_made_anew_and_is_in_its_bridge_again():
     assert "add-port br-int vxlan0" in port and f'external_ids:"{OWNER}"="tunnel"' in port
 
 
-def test_a_device_in_no_bridge_is_made_anew():
+def test_a_device_in_no_bridge_is_recreated():
     assert [text.split()[0] for text in restoring(*state(csum=True, port=False), port=False)] == [
         "ip",
         "bridge",

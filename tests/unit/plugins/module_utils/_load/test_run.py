@@ -160,7 +160,7 @@ def test_a_program_that_is_not_there_is_an_error_of_the_cell(cell, monkeypatch):
 
 
 def test_several_streams_start_at_a_barrier(cell):
-    """Each tells when it runs; the first is started long before the last, and waits for it."""
+    """Each reports when it runs; the first is started long before the last, and waits for it."""
     row = cell("import time; print(time.time())", streams=12)
     begun = [float(stream["raw"]) for stream in row["streams"]]
     assert len({stream["started"] for stream in row["streams"]}) == 1

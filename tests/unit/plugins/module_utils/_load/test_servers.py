@@ -204,7 +204,7 @@ def test_an_address_that_is_not_here():
         servers.require_free([server(netns="no-such-namespace")])
 
 
-def test_one_that_ends_at_once_is_said_and_nothing_is_left(monkeypatch, state_dir):
+def test_one_that_ends_immediately_is_said_and_nothing_is_left(monkeypatch, state_dir):
     monkeypatch.setattr(servers, "argv", lambda _server: ["false"])
     with pytest.raises(LabError, match="did not begin to listen"):
         servers.start_all([server()], ACCESS)

@@ -105,7 +105,7 @@ def test_one_that_was_killed_is_started_with_its_disk():
 
 
 @pytest.mark.parametrize("change", [{"cpus": 2}, {"image": "/images/other"}])
-def test_one_that_is_to_be_another_is_made_anew(change):
+def test_one_that_is_to_be_another_is_recreated(change):
     plan = plan_present("a", FOLDER, wanted(1, **change), running(*wanted(1, 2)))
     assert (plan.stop, names(plan)) == (["node1"], ["node1"])
     assert plan.steps[0].argv == ["rm", "-rf", f"{FOLDER}/node1"]

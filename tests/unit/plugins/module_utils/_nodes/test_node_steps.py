@@ -198,7 +198,7 @@ def test_missing_directories_are_made_and_marked():
 
 
 @pytest.mark.parametrize("part", ["ready", "netns", "mounted", "mnt", "uts"])
-def test_a_node_without_a_part_of_it_is_made_anew(part):
+def test_a_node_without_a_part_of_it_is_recreated(part):
     state = lab_with(1, 2)
     state["nodes"]["a-node1"][part] = None
     stop, steps = plan_present("a", wanted(1, 2), state)
@@ -213,7 +213,7 @@ def test_a_node_without_a_part_of_it_is_made_anew(part):
     assert not [line for line in argv(steps) + texts(steps) if "node2" in line]
 
 
-def test_a_fabric_that_is_only_a_file_is_made_anew():
+def test_a_fabric_that_is_only_a_file_is_recreated():
     state = lab_with(1)
     state["nodes"]["a-fabric"].update(netns=None, links={})
     state["ports"] = {}

@@ -43,7 +43,7 @@ def kernel(count, values, gone=False):
     return ioctl
 
 
-def test_only_what_tells_of_offloads_and_went_up():
+def test_only_what_shows_offloads_and_went_up():
     after = {"rx_packets": 9, "tx_tso_packets": 15, "rx_lro_bytes": 0, "tx_csum_partial": 8}
     assert driver_counters.moved(BEFORE, after) == {"tx_csum_partial": 1, "tx_tso_packets": 5}
     assert driver_counters.moved({}, after) == {}

@@ -82,7 +82,7 @@ def test_one_sample_is_enough_where_traffic_runs(looked):
     assert looked([500000], [500000]) == {"client": seen(500000), "server": seen(500000)}
 
 
-def test_a_stream_that_stands_still_is_looked_at_again(looked):
+def test_a_stream_that_stands_still_is_sampled_again(looked):
     assert looked([500000, 500000, 600000], [0, 3000, 600000])["server"] == seen(600000)
 
 
@@ -179,7 +179,7 @@ def looked_both_ways(monkeypatch):
     return call
 
 
-def test_both_directions_are_sampled_at_once(looked_both_ways):
+def test_both_directions_are_sampled_together(looked_both_ways):
     looks, calls = looked_both_ways([seen(500000, 400000)])
     assert looks["TCP_STREAM"] == {"client": seen(500000, 400000), "server": seen(500000, 500000)}
     assert looks["TCP_MAERTS"] == looks["TCP_STREAM"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who listens where, from recorded output of ss; and what a connection to another end tells."""
+"""Who listens where, from recorded output of ss; and what a connection to another end shows."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_it_does_not_wait_for_a_controller_that_is_known_to_be_gone(tmp_path, mo
     assert not dead_man._watching(1000)
 
 
-def test_of_two_that_restore_at_once_the_second_finds_the_node_restored(tmp_path, monkeypatch):
+def test_of_two_that_restore_together_the_second_finds_the_node_restored(tmp_path, monkeypatch):
     snapshot = tmp_path / "snapshot.json"
     begun = threading.Event()
     go_on = threading.Event()

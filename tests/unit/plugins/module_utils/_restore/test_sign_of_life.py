@@ -29,7 +29,7 @@ def test_an_error_of_a_node_whose_switch_has_fired_is_explained(node):
         sign_of_life.explain()
 
 
-def test_a_switch_that_looks_for_harm_is_waited_for(node):
+def test_a_switch_that_checks_for_harm_is_waited_for(node):
     (node / "WATCHED").touch()
     soon = threading.Timer(0.2, (node / "FIRED").write_text, [HARM])
     soon.start()

@@ -112,7 +112,7 @@ def test_verdicts_of_a_campaign():
     assert verdicts_found[0].others == ["tx-udp-segmentation"]
 
 
-def test_side_effects_belong_to_no_factor_when_all_change_at_once():
+def test_side_effects_belong_to_no_factor_when_all_change_together():
     trials = [
         trial(1, "all_off", 0.0, 0.0),
         trial(2, "all_on", 0.98, 0.98, ["tx-udp-segmentation"]),

@@ -93,7 +93,7 @@ def test_a_factorial_recommends_what_helps_only_together():
     truth, _stalls = decisions.TRAPS["each alone -6 %, together +20 %"]
     recommendations = [outcome.recommendation for outcome in run("full_factorial", truth, 3)]
     assert {recommendation.name for recommendation in recommendations} == {"tso=on,gso=on"} and all(
-        found.confirmed for found in recommendations
+        recommendation.confirmed for recommendation in recommendations
     )
 
 

@@ -119,8 +119,10 @@ def test_simulations_and_records_go_the_same_way():
     # These are of one metric alone in the simulation, of a whole report in the other.
     blank = {"p_report": None, "state": None, "needs": None, "significant": False}
     metric_of_report, metric_of_simulation = (
-        replace(own, rows=[replace(row, **blank) for row in own.rows], smallest_detectable=None)
-        for own in (metric_of_report, metric_of_simulation)
+        replace(
+            judged, rows=[replace(row, **blank) for row in judged.rows], smallest_detectable=None
+        )
+        for judged in (metric_of_report, metric_of_simulation)
     )
     assert metric_of_report == metric_of_simulation
 

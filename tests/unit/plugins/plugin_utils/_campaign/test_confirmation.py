@@ -56,15 +56,15 @@ def test_where_the_plan_compared_the_only_candidate_nothing_is_left_to_confirm(c
 
 
 def test_the_nominees_and_the_control_are_visited_in_fresh_blocks():
-    made = confirmation_of(plan(mtus=[9000, 1500]), [BOTH, TSO])
-    assert made["blocks"] == [5, 6, 7, 8, 9, 10]
-    assert {name: profile["role"] for name, profile in made["profiles"].items()} == {
+    confirmation = confirmation_of(plan(mtus=[9000, 1500]), [BOTH, TSO])
+    assert confirmation["blocks"] == [5, 6, 7, 8, 9, 10]
+    assert {name: profile["role"] for name, profile in confirmation["profiles"].items()} == {
         "all_off": "control",
         "tso=on,gro=on": "chosen",
         "tso=on": "runner_up",
     }
     blocks = collections.defaultdict(list)
-    for visit in made["visits"]:
+    for visit in confirmation["visits"]:
         assert visit["part"] == "confirm"
         blocks[visit["mtu"], visit["block"]].append((visit["profile"], visit["repeat"]))
     assert len(blocks) == 12
@@ -104,13 +104,13 @@ def test_ids_are_not_those_of_planned_trials():
 
 @pytest.mark.parametrize("nominees", [[], [CONTROL]])
 def test_without_a_nominee_beside_the_control_nothing_is_visited(nominees):
-    made = confirmation_of(plan(), nominees)
-    assert made["visits"] == [] and made["blocks"] == []
+    confirmation = confirmation_of(plan(), nominees)
+    assert confirmation["visits"] == [] and confirmation["blocks"] == []
 
 
 def test_a_nominee_that_is_a_planned_profile_has_its_name():
-    made = confirmation_of(plan(), [{**TSO, "name": "built", "role": "chosen"}, TSO])
-    assert list(made["profiles"]) == ["all_off", "tso=on"]
+    confirmation = confirmation_of(plan(), [{**TSO, "name": "built", "role": "chosen"}, TSO])
+    assert list(confirmation["profiles"]) == ["all_off", "tso=on"]
     with pytest.raises(InputError, match="tso=on is not the profile of that name"):
         confirmation_of(plan(), [{**BOTH, "name": "tso=on"}])
 

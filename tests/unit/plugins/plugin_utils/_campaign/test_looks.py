@@ -108,7 +108,7 @@ def test_a_campaign_ends_when_all_is_answered_and_its_report_claims_it(tmp_path)
     assert "1 look before the end" in (tmp_path / "report.md").read_text()
 
 
-def test_resumed_after_any_look_it_decides_the_same():
+def test_resumed_after_any_interim_test_it_decides_the_same():
     campaign_plan = plan(blocks=20)
     record = trials(campaign_plan, f1=1.12, f2=1.5)
     decided_looks = play(campaign_plan, record)
@@ -117,7 +117,7 @@ def test_resumed_after_any_look_it_decides_the_same():
         assert play(campaign_plan, record, decided_looks[:number]) == decided_looks
 
 
-def test_no_look_while_something_is_left_of_its_blocks():
+def test_no_interim_test_while_something_is_left_of_its_blocks():
     campaign_plan = plan()
     first = campaign_plan["looks"][0]["block"]
     early = [visit for visit in campaign_plan["visits"] if visit["block"] >= first]
@@ -136,7 +136,7 @@ def test_no_look_while_something_is_left_of_its_blocks():
     assert looks.due(campaign_plan, [], steps.left_with_again(campaign_plan, spoilt, PAIRS)) is None
 
 
-def test_all_mtus_are_visited_before_a_look():
+def test_all_mtus_are_visited_before_an_interim_test():
     campaign_plan = plan(mtus=[1500, 9000])
     ends = [0, *(look["block"] for look in campaign_plan["looks"]), 12]
     stage = [
@@ -156,10 +156,10 @@ def test_all_mtus_are_visited_before_a_look():
         ({"blocks": 8}, "leave no room for a look"),
     ],
 )
-def test_what_cannot_be_looked_at_is_refused(changed, what):
+def test_what_cannot_have_interim_tests_is_refused(changed, what):
     with pytest.raises(InputError, match=what):
         plan(**changed)
 
 
-def test_without_until_a_plan_has_no_looks():
+def test_without_until_a_plan_has_no_interim_tests():
     assert "looks" not in plan(until=None)

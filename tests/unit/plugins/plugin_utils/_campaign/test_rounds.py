@@ -96,7 +96,7 @@ def test_pairs_that_cannot_be_measured(more, hosts, message):
         make_plan(read_campaign({**CAMPAIGN, **more}, nodes=hosts), "now")
 
 
-def test_a_server_may_have_several_clients_at_once():
+def test_a_server_may_have_several_clients_together():
     plan = make_plan(
         read_campaign({**CAMPAIGN, "pairs": ["a-c", "b-c"], "concurrent": True}), "now"
     )

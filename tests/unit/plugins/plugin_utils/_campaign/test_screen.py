@@ -88,7 +88,7 @@ def told_in_a_drift(factors, rows):
     return np.linalg.slogdet(mains.T @ np.linalg.solve(noise, mains))[1]
 
 
-def test_the_order_of_a_search_tells_more_in_a_drift_than_nearly_all_random_ones():
+def test_the_order_of_a_search_shows_more_in_a_drift_than_nearly_all_random_ones():
     factors = [feature("tx"), feature("tso", needs=["tx"]), *map(feature, "abcde")]
     rows = first_visits(factors, 3)
     in_order = ordered(factors, rows, 3)

@@ -90,10 +90,10 @@ def test_a_hops_cure_is_confirmed_in_fresh_blocks():
 def test_the_hop_of_a_fault_in_each_trial_is_named(classes, side):
     plan = hops.plan_of("tx", classes, 1, 1.0)
     truth = Hop(("tx",), side, "underlay")
-    made, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
-    seen = payload.checks_of(record).planned
-    (blames,) = blames_of({**plan, "looked": made}, seen).values()
-    assert blames and likeliest(plan, at(seen, curing.PLACE), payload.WRONG) == [[truth]]
+    chain_plan, record = hops.until_named(hops.Chain(plan, truth, 1.0, "none", 1), plan)
+    checks_seen = payload.checks_of(record).planned
+    (blames,) = blames_of({**plan, "looked": chain_plan}, checks_seen).values()
+    assert blames and likeliest(plan, at(checks_seen, curing.PLACE), payload.WRONG) == [[truth]]
 
 
 @pytest.mark.parametrize("classes", hops.CHAINS)

@@ -79,7 +79,7 @@ def test_tenants_of_one_number_know_each_other_as_they_are(nodes, count, network
             [(entry["address"], entry["mac"]) for entry in tenant["neighbors"]]
             for tenant in tenants
         ]
-        assert neighbours == [addresses[:place] + addresses[place + 1 :] for place in range(nodes)]
+        assert neighbours == [addresses[:index] + addresses[index + 1 :] for index in range(nodes)]
     assert [tenant["name"] for tenant in plans[0] if "neighbors" not in tenant] == [
         "host",
         "bridged1",

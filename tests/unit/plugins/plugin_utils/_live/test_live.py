@@ -57,7 +57,7 @@ def test_all_planned_blocks_claim_nothing_before_the_end(tmp_path, measured):
     )
 
 
-def test_a_search_tells_its_prediction_and_counts_what_it_has_not_decided(tmp_path):
+def test_a_search_shows_its_prediction_and_counts_what_it_has_not_decided(tmp_path):
     plan = searching.make_search(trials=2, factors=["tso", "gso", "gro", "rx"])
     machine = searching.Machine(lambda levels: 0.5 * (levels["tso"] == "on"), "plain", 3)
     begun = decide.begin(plan)

@@ -192,7 +192,7 @@ def test_what_took_time_from_the_campaign_is_said(share, expected):
     scatter = {"meanwhile": [{"what": "steal", "share": share}]}
     texts = [entry["text"] for entry in lines(scatter=scatter)]
     assert any("hypervisor" in entry for entry in texts) == bool(expected)
-    assert not expected or any(own.startswith(expected) for own in texts)
+    assert not expected or any(entry.startswith(expected) for entry in texts)
 
 
 @pytest.mark.parametrize(

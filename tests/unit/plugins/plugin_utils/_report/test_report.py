@@ -78,7 +78,7 @@ def on_off():
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def report_folder(tmp_path_factory):
     """The folder of one report, made once."""
     folder = tmp_path_factory.mktemp("report") / "golden"
     campaign(folder, *leave_one_out(), manifest())
@@ -93,12 +93,12 @@ def test_the_noise_floor_is_explained_where_there_is_one(tmp_path, visits, band)
     assert ("The grey band is the noise floor" in page_text) == band
 
 
-def test_console_fits_100_columns(made):
-    assert max(map(len, (made / "report.txt").read_text().splitlines())) <= 100
+def test_console_fits_100_columns(report_folder):
+    assert max(map(len, (report_folder / "report.txt").read_text().splitlines())) <= 100
 
 
-def test_page_is_well_formed_and_loads_nothing(made):
-    text = (made / "report.html").read_text()
+def test_page_is_well_formed_and_loads_nothing(report_folder):
+    text = (report_folder / "report.html").read_text()
     page = Page(text)
     page_text = " ".join(page.words)
     assert "TCP throughput: tx-tcp-segmentation=on leads" in page_text
@@ -116,8 +116,8 @@ def test_page_is_well_formed_and_loads_nothing(made):
     } <= page.idents
 
 
-def test_figures_have_text_and_page_colours(made):
-    figures = re.findall(r"<svg.*?</svg>", (made / "report.html").read_text(), re.S)
+def test_figures_have_text_and_page_colours(report_folder):
+    figures = re.findall(r"<svg.*?</svg>", (report_folder / "report.html").read_text(), re.S)
     assert figures
     for figure in figures:
         assert re.search(
@@ -126,19 +126,19 @@ def test_figures_have_text_and_page_colours(made):
         assert not re.search(r"#[0-9a-f]{6}\b", figure), "a colour that the dark page cannot change"
 
 
-def test_same_folder_gives_the_same_bytes_elsewhere(made, tmp_path):
+def test_same_folder_gives_the_same_bytes_elsewhere(report_folder, tmp_path):
     for name in ("plan.json", "manifest.json", "trials.jsonl"):
-        shutil.copy(made / name, tmp_path / name)
+        shutil.copy(report_folder / name, tmp_path / name)
     make_report(str(tmp_path))
     for name in OUTPUTS:
-        assert (tmp_path / name).read_bytes() == (made / name).read_bytes(), name
+        assert (tmp_path / name).read_bytes() == (report_folder / name).read_bytes(), name
 
 
-def test_second_run_changes_nothing_and_keeps_the_files(made):
-    before = {name: (made / name).stat().st_ino for name in OUTPUTS}
-    assert make_report(str(made))["changed"] is False
-    assert {name: (made / name).stat().st_ino for name in OUTPUTS} == before
-    assert sorted(os.listdir(made)) == sorted(
+def test_second_run_changes_nothing_and_keeps_the_files(report_folder):
+    before = {name: (report_folder / name).stat().st_ino for name in OUTPUTS}
+    assert make_report(str(report_folder))["changed"] is False
+    assert {name: (report_folder / name).stat().st_ino for name in OUTPUTS} == before
+    assert sorted(os.listdir(report_folder)) == sorted(
         [*OUTPUTS, "manifest.json", "plan.json", "trials.jsonl"]
     )
 
@@ -154,10 +154,12 @@ def test_check_mode_says_changed_and_writes_nothing(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["plan.json", "trials.jsonl"]
 
 
-def test_csv_has_every_trial(made):
-    with open(made / "trials.csv", newline="") as stream:
+def test_csv_has_every_trial(report_folder):
+    with open(report_folder / "trials.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    trials = [json.loads(line) for line in (made / "trials.jsonl").read_text().splitlines()]
+    trials = [
+        json.loads(line) for line in (report_folder / "trials.jsonl").read_text().splitlines()
+    ]
     assert [row["id"] for row in rows] == [trial["id"] for trial in trials]
     for row, trial in zip(rows, trials):
         assert (row["error"] or None) == trial["error"]
@@ -167,8 +169,10 @@ def test_csv_has_every_trial(made):
             assert row["latency_p99_us"] == "" and row["workload"] == trial["workload"]["name"]
 
 
-def test_recommended_is_yaml_for_the_offloads_role(made):
-    recommended = yaml.safe_load((made / "recommended.yml").read_text())["offload_lab_recommended"]
+def test_recommended_is_yaml_for_the_offloads_role(report_folder):
+    recommended = yaml.safe_load((report_folder / "recommended.yml").read_text())[
+        "offload_lab_recommended"
+    ]
     assert recommended["drivers"] == {
         "node1": {"underlay0": "testnic"},
         "node2": {"underlay0": "testnic"},
@@ -346,7 +350,7 @@ def test_a_job_keeps_the_states_and_the_recommended_levels():
         "tables": [{"metrics": [metric, without_factors]}],
         "recommendation": {"changes": {"tso": "on"}, "levels": {"tso": "on", "gro": "off"}},
     }
-    assert report._artifacts(builders.made(Analysis, **analysis)) == {
+    assert report._artifacts(builders.report_folder(Analysis, **analysis)) == {
         "states": {"better": 2, "unknown": 1},
         "recommended": {"tso": "on"},
         "payload": {"paths": []},

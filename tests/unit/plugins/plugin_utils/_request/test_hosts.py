@@ -212,9 +212,9 @@ def test_a_campaign_left_in_the_middle_has_set_its_own_mtu():
 def test_a_tenant_that_is_a_host_has_no_switch_and_the_mtu_that_the_tunnel_leaves():
     mine = {"offload_lab_underlay_device": "eth1", "offload_lab_underlay_mtu": 1550}
     refused = {**READING, "switch": {"datapath": "system", "refused": "br-int: it is not ours."}}
-    found = list(judge("guest1", refused, wanted_of(mine, CAMPAIGN, guest=True)))
-    assert {row.state for row in found} == {"ok"} and not {"datapath", "peers"} & {
-        row.check for row in found
+    found_problems = list(judge("guest1", refused, wanted_of(mine, CAMPAIGN, guest=True)))
+    assert {row.state for row in found_problems} == {"ok"} and not {"datapath", "peers"} & {
+        row.check for row in found_problems
     }
     [problem] = problems(
         judge(

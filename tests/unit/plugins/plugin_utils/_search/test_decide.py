@@ -272,9 +272,11 @@ def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_bud
     loud = searching.Machine(truth, "unequal scatter", 3)  # half of the sets by 20 %
     decided, _record = searching.search(plan, loud)
     whole_plan = with_search(plan, decided)
-    cells_of_visits = [len(visit["cells"]) for one in decided["rounds"] for visit in one["visits"]]
+    cells_of_visits = [
+        len(visit["cells"]) for round_ in decided["rounds"] for visit in round_["visits"]
+    ]
     assert cells_of_visits == [
-        one["trials"] for one in decided["rounds"] for _visit in one["visits"]
+        round_["trials"] for round_ in decided["rounds"] for _visit in round_["visits"]
     ]
     assert max(cells_of_visits) > 4
     confirmation = confirmation_of(whole_plan, decided["nominees"])

@@ -40,7 +40,7 @@ def test_a_gain_of_three_settings_together_is_found():
     assert abs(gain.mean() - 0.2) < 0.03
 
 
-def test_of_many_factors_no_three_are_looked_at_together():
+def test_of_many_factors_no_three_are_in_one_term():
     for count in (MOST_FACTORS_WITH_TRIPLES, MOST_FACTORS_WITH_TRIPLES + 1):
         factors = switches(count)
         terms_found = terms_of(factors, [{factor["name"]: "on" for factor in factors}])

@@ -66,8 +66,8 @@ def test_the_best_set_has_no_loss_and_others_lose_what_they_do(pool):
     assert pool.best() == {**pool.best(), "tx": "on", "sg": "on", "tso": "on", "rps": "off"}
     assert pool.loss(pool.best()) == (0.0, 0.0)
     for levels, loss in ((off, 0.4), (on, 0.1)):
-        found, error = pool.loss(levels)
-        assert abs(found - loss) < 4 * error < 0.1
+        loss_found, error = pool.loss(levels)
+        assert abs(loss_found - loss) < 4 * error < 0.1
 
 
 def test_what_is_worse_is_told_from_the_best_set_and_where_all_are_alike_none_is(pool):

@@ -39,8 +39,8 @@ def logs(trial, visit, block, *, tables=8, lost=0.0, seed=5):
 @pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("shares", [(0.05, 0.0, 0.2), (0.02, 0.06, 0.1), (0.05, 0.05, 0.0)])
 def test_known_shares_are_found(shares, lost):
-    found = components(logs(*shares, lost=lost), 1.0)
-    assert found[:3] == pytest.approx(shares, rel=0.15, abs=0.016)
+    shares_found = components(logs(*shares, lost=lost), 1.0)
+    assert shares_found[:3] == pytest.approx(shares, rel=0.15, abs=0.016)
 
 
 def test_one_table_cannot_tell_the_visit():

@@ -23,7 +23,7 @@ def test_the_p_is_that_of_fishers_test(one, other):
 
 
 @given(COUNTS, st.floats(1e-9, 0.5))
-def test_the_bound_is_that_of_clopper_and_pearson(seen, level):
-    hits, of = seen
+def test_the_bound_is_that_of_clopper_and_pearson(hits_and_trials, level):
+    hits, of = hits_and_trials
     expected = 1.0 if hits == of else stats.beta.ppf(1 - level, hits + 1, of - hits)
     assert exact.highest_share(hits, of, level) == pytest.approx(expected, rel=1e-9)

@@ -27,7 +27,7 @@ def test_levels_are_steps_of_the_test_and_add_up_to_five_per_cent(blocks):
     assert bool(scheduled) == (blocks > 10)
 
 
-def test_the_smallest_p_of_a_look_is_a_claim():
+def test_the_smallest_p_of_an_interim_test_is_a_claim():
     for look in looks.schedule(12):
         smallest = 2 / 2 ** look["block"]
         assert (
@@ -37,7 +37,7 @@ def test_the_smallest_p_of_a_look_is_a_claim():
         assert looks.paid(look["alpha"] + smallest, look["alpha"]) > 0.05
 
 
-def test_same_is_stricter_at_a_look_than_at_the_end():
+def test_same_is_stricter_at_an_interim_test_than_at_the_end():
     share_by_level = {
         "n": np.array([8]),
         "mean": np.array([0.005]),
@@ -50,7 +50,7 @@ def test_same_is_stricter_at_a_look_than_at_the_end():
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
-def test_campaigns_with_looks_claim_seldom_and_save_visits():
+def test_campaigns_with_interim_tests_claim_seldom_and_save_visits():
     plan = synthetic.make_plan(6, design="one_at_a_time", blocks=12)
     wrong, _cost = simulated.run(plan, "plain", 4, 20, simulated.nothing, seed=11)
     assert wrong <= 0.2

@@ -66,7 +66,7 @@ def wait(path, time_, message=None):
     )
 
 
-def test_a_free_campaign_is_taken_at_once(path):
+def test_a_free_campaign_is_taken_immediately(path):
     time_ = Time()
     wait(path, time_)
     assert time_.passed == 0

@@ -49,7 +49,7 @@ def test_only_what_is_new_is_sent(job, kept):
     assert (kept / "trials.jsonl").read_text() == "one\ntwo\n"
 
 
-def test_a_record_that_was_mended_replaces_the_stores(job, kept):
+def test_a_repaired_record_replaces_the_stores(job, kept):
     (job / "trials.jsonl").write_text("torn\none\n")
     push(job, kept)
     (job / "trials.jsonl").write_text("one\ntwo\n")

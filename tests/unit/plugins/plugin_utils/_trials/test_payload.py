@@ -91,7 +91,7 @@ def test_what_a_network_may_do_by_itself(trouble, expected):
 
 def test_of_several_checks_the_size_that_is_lost_is_kept():
     sizes = [{"forward": size(1500)}, {"forward": size(1400)}, {"forward": size(576, is_said=True)}]
-    joined = payload.joined([result.parse(said(sizes=one)) for one in (*sizes, None)])
+    joined = payload.joined([result.parse(said(sizes=part_size)) for part_size in (*sizes, None)])
     assert joined["sizes"] == {"forward": size(1400)}
 
 

@@ -153,8 +153,8 @@ def test_any_text_is_runs_or_errors(text):
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=60))
-def test_any_words_of_netperf_are_runs_or_errors(words):
-    check(" ".join(words))
+def test_any_words_of_netperf_are_runs_or_errors(netperf_words):
+    check(" ".join(netperf_words))
 
 
 @given(st.lists(st.sampled_from(WHOLE), min_size=1, max_size=4))
