@@ -350,7 +350,7 @@ def test_a_job_keeps_the_states_and_the_recommended_levels():
         "tables": [{"metrics": [metric, without_factors]}],
         "recommendation": {"changes": {"tso": "on"}, "levels": {"tso": "on", "gro": "off"}},
     }
-    assert report._artifacts(builders.report_folder(Analysis, **analysis)) == {
+    assert report._artifacts(builders.made(Analysis, **analysis)) == {
         "states": {"better": 2, "unknown": 1},
         "recommended": {"tso": "on"},
         "payload": {"paths": []},
