@@ -76,7 +76,9 @@ class ActionModule(ActionBase):
             ready = loop.partners(role.member, loop.in_order(hosts))
             pairs = loop.pairs_now(step, role.name, ready)
         hosts[role.name] = loop.applied_by(result) or role.applied(role.name)
-        return {**result, **self._measure_pairs(step, role, pairs, hosts, options)}
+        measured = self._measure_pairs(step, role, pairs, hosts, options)
+        changed = result.get("changed", False) or measured.get("changed", False)
+        return {**result, **measured, "changed": changed}
 
     def _applied(self, step: loop.VisitStep, role: MeasureRole) -> Answered:
         """Set the profile of a step at this host; return what module ethtool returns."""

@@ -75,12 +75,24 @@ class Memory:
 
     def _read(self, stream: IO[str]) -> list[SeenTrial]:
         stream.seek(0)
-        lines = stream.read().splitlines()
-        if not lines or lines[0] != self._file():
-            stream.truncate(0)
-            stream.write(f"{self._file()}\n")
-            return []
-        return [SeenTrial(*json.loads(line)) for line in lines[1:]]
+        first, *lines = stream.read().splitlines() or [""]
+        known = [SeenTrial(*json.loads(line)) for line in lines]
+        if first == self._file() and self._reaches(known):
+            return known
+        stream.truncate(0)
+        stream.write(f"{self._file()}\n")
+        return []
+
+    def _reaches(self, known: list[SeenTrial]) -> bool:
+        """Return whether the record still has a line that ends where the last known one does."""
+        if not known:
+            return True
+        try:
+            with open(self.record, "rb") as record:
+                record.seek(known[-1].end - 1)
+                return record.read(1) == b"\n"
+        except OSError:
+            return False
 
     def _file(self) -> str:
         """Return which file the record is: one that was repaired or fetched is another."""

@@ -282,6 +282,16 @@ def test_another_file_of_the_same_name_is_read_from_its_start(path, tmp_path):
     assert set(Records(path, memory=memory).known) == {("node1-node2", "c7")}
 
 
+def test_a_record_that_became_shorter_is_read_from_its_start(path, tmp_path):
+    memory = str(tmp_path)
+    written(path, 1, 2)
+    assert len(Records(path, memory=memory).known) == 2
+    os.truncate(path, len(encode(trial(1))))
+    assert set(Records(path, memory=memory).known) == {("node1-node2", "c1")}
+    os.truncate(path, 0)
+    assert Records(path, memory=memory).known == {}
+
+
 def test_a_duplicate_of_a_line_that_is_not_read_again_is_found(path, tmp_path):
     memory = str(tmp_path)
     written(path, 1)
