@@ -60,9 +60,9 @@ def refuse(reason: str) -> NoReturn:
 def guests(text: str) -> tuple[bytes, frozenset[str]]:
     """Return the token and the addresses of standard input."""
     try:
-        asked = json.loads(text)
-        token = asked["token"]
-        peers = frozenset(plain_address(peer) for peer in asked["peers"])
+        document = json.loads(text)
+        token = document["token"]
+        peers = frozenset(plain_address(peer) for peer in document["peers"])
         if not FIRST.issuperset(token.encode()) or len(token) not in TOKEN_BYTES or not peers:
             refuse("the token is no hexadecimal number, or there is no address")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -303,11 +303,11 @@ def iperf3_argv(address: str, port: int) -> list[str]:
 class Iperf3Door(Door):
     """While a client is admitted at a port, iperf3 listens there, and the door does not."""
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, *arguments: Any) -> None:
         self.starting: set[Caller] = set()  # whose iperf3 does not listen yet
         self.processes: dict[int, int] = {}  # by port
         self.closed: set[int] = set()  # ports at which neither listens
-        super().__init__(*given)
+        super().__init__(*arguments)
 
     def hand_over(self, caller: Caller) -> None:
         self.drop(caller)

@@ -179,10 +179,10 @@ class Engine:
 
     def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
         """Return the processes of a cell; one a stream, unless an engine can do with fewer."""
-        found = []
+        lines = []
         for index, (test, end) in enumerate(streams_of(load, endpoints)):
-            found.append(Line(self.argv(load, test, end, index), end))
-        return found
+            lines.append(Line(self.argv(load, test, end, index), end))
+        return lines
 
     def serve(self, address: str, port: int, count: int = 1) -> list[str]:
         """Return the command line of the server, at ``count`` ports from ``port`` on."""

@@ -22,7 +22,7 @@ STREAMING = [engine.name for engine in ENGINES if "TCP_STREAM" in engine.tests]
 AUTO = "auto"  # the first of the automatic engines whose programs all nodes have
 FAMILIES = ("debian", "rhel", "suse", "alpine")  # of operating systems
 # Each once, in the order of the engines.
-TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(one.tests for one in ENGINES)))
+TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(maker.tests for maker in ENGINES)))
 
 
 def engine_named(name: object) -> Engine:
@@ -38,7 +38,7 @@ def engine_of(test: str, name: object = None) -> Engine:
         return next(engine for engine in ENGINES if test in engine.tests)
     engine = engine_named(name)
     if test not in engine.tests:
-        able = ", ".join(one.name for one in ENGINES if test in one.tests)
+        able = ", ".join(maker.name for maker in ENGINES if test in maker.tests)
         raise InputError(f"{engine.name} has no test {test}", f"engine {name}", f"Use {able}.")
     return engine
 
@@ -63,8 +63,8 @@ def programs_of(names: Iterable[str]) -> list[str]:
 
 def packages_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return by family of the operating system the package of each program of these engines."""
-    found: dict[str, dict[str, str]] = {family: {} for family in FAMILIES}
+    by_family: dict[str, dict[str, str]] = {family: {} for family in FAMILIES}
     for engine in map(engine_named, names):
-        for family, packages in found.items():
+        for family, packages in by_family.items():
             packages.update(dict.fromkeys(engine.programs(), engine.packages.get(family, "")))
-    return found
+    return by_family

@@ -221,29 +221,29 @@ def _confidence(value: Any) -> Confidence | None:
     """Return the confidence asked for, or None."""
     if not value:
         return None
-    given = mapping(value, "confidence", tuple(CONFIDENCE["properties"]))
-    level = number(given.get("level", 99), "confidence level", LEVELS[0], LEVELS[-1])
+    confidence = mapping(value, "confidence", tuple(CONFIDENCE["properties"]))
+    level = number(confidence.get("level", 99), "confidence level", LEVELS[0], LEVELS[-1])
     if level not in LEVELS:
         raise InputError(
             "netperf has confidence levels 95 and 99 only", f"confidence level {level}"
         )
-    least = number(given.get("iterations_min", 3), "iterations_min", *ITERATIONS)
-    most = number(given.get("iterations_max", 10), "iterations_max", *ITERATIONS)
+    least = number(confidence.get("iterations_min", 3), "iterations_min", *ITERATIONS)
+    most = number(confidence.get("iterations_max", 10), "iterations_max", *ITERATIONS)
     if least > most:
         raise InputError("iterations_min is larger than iterations_max", f"{least} and {most}")
     return {
         "level": level,
-        "width_percent": number(given.get("width_percent", 5), "width_percent", *WIDTH, float),
+        "width_percent": number(confidence.get("width_percent", 5), "width_percent", *WIDTH, float),
         "iterations_min": least,
         "iterations_max": most,
     }
 
 
-def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
+def _sizes(values: Mapping[str, Any], test: str) -> dict[str, int]:
     sizes = {}
     for key in SIZES:
-        if given.get(key) is not None:
-            sizes[key] = size(given[key], key)
+        if values.get(key) is not None:
+            sizes[key] = size(values[key], key)
     for key in REQUEST_SIZES if is_stream(test) else STREAM_SIZES:
         if key in sizes:
             raise InputError(
@@ -261,29 +261,33 @@ def _sizes(given: Mapping[str, Any], test: str) -> dict[str, int]:
     return sizes
 
 
-def _sending(given: Mapping[str, Any]) -> dict[str, Any]:
+def _sending(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the streams send, where it is asked for."""
-    found: dict[str, Any] = {}
-    if given.get("rate_mbps") is not None:
-        found["rate_mbps"] = number(given["rate_mbps"], "rate_mbps", *RATE, float)
-    if given.get("congestion_control") is not None:
-        name = str(given["congestion_control"])
+    options: dict[str, Any] = {}
+    if values.get("rate_mbps") is not None:
+        options["rate_mbps"] = number(values["rate_mbps"], "rate_mbps", *RATE, float)
+    if values.get("congestion_control") is not None:
+        name = str(values["congestion_control"])
         if not re.match(CONGESTION["pattern"], name):
             raise InputError(
                 "not the name of an algorithm", f"congestion_control {name!r}", "Use cubic or bbr."
             )
-        found["congestion_control"] = name
+        options["congestion_control"] = name
     for key in ("udp_segment", "udp_gro"):
-        if given.get(key) is not None:
-            found[key] = boolean(given[key], key)
-    return found
+        if values.get(key) is not None:
+            options[key] = boolean(values[key], key)
+    return options
 
 
 def _require_offered(engine: Engine, load: Load) -> None:
     """Raise InputError for a key that the engine has not."""
     for key in OFFERED:
         if key in load and key not in engine.offers:
-            able = [one.name for one in ENGINES if key in one.offers and load["test"] in one.tests]
+            able = [
+                maker.name
+                for maker in ENGINES
+                if key in maker.offers and load["test"] in maker.tests
+            ]
             raise InputError(
                 f"{engine.name} has no {key} for {load['test']}",
                 load["name"],
@@ -291,40 +295,40 @@ def _require_offered(engine: Engine, load: Load) -> None:
             )
 
 
-def checked(given: Any) -> Load:
+def checked(value: Any) -> Load:
     """Return the workload checked and with its defaults; strings, as a survey gives them, become
     numbers.
     """
-    given = mapping(given, "workload", tuple(KEYS))
-    test = str(given.get("test", "")).upper()
+    value = mapping(value, "workload", tuple(KEYS))
+    test = str(value.get("test", "")).upper()
     if test not in TESTS:
         raise InputError(
-            "unknown netperf test", repr(given.get("test")), f"Use one of {', '.join(TESTS)}."
+            "unknown netperf test", repr(value.get("test")), f"Use one of {', '.join(TESTS)}."
         )
-    engine = engine_of(test, given.get("engine"))
-    bidirectional = boolean(given.get("bidirectional", False), "bidirectional")
+    engine = engine_of(test, value.get("engine"))
+    bidirectional = boolean(value.get("bidirectional", False), "bidirectional")
     if bidirectional and test != "TCP_STREAM":
         raise InputError(
             "only TCP_STREAM can run in both directions simultaneously", f"bidirectional {test}"
         )
     load: dict[str, Any] = {
-        "name": label(given.get("name", test.lower()), "workload name"),
+        "name": label(value.get("name", test.lower()), "workload name"),
         "engine": engine.name,
         "test": test,
-        "duration": _duration(given.get("duration", 10)),
-        "streams": number(given.get("streams") or 1, "streams", *STREAMS),
-        "tenants": number(given.get("tenants") or 1, "tenants", *STREAMS),
+        "duration": _duration(value.get("duration", 10)),
+        "streams": number(value.get("streams") or 1, "streams", *STREAMS),
+        "tenants": number(value.get("tenants") or 1, "tenants", *STREAMS),
         "bidirectional": bidirectional,
-        "confidence": _confidence(given.get("confidence")),
-        "cpu": boolean(given.get("cpu", True), "cpu"),
+        "confidence": _confidence(value.get("confidence")),
+        "cpu": boolean(value.get("cpu", True), "cpu"),
     }
-    load["interim"] = _interim(given.get("interim"), load)
+    load["interim"] = _interim(value.get("interim"), load)
     _require_long_enough(engine, load)
-    load["warm_up"] = _warm_up(engine, given.get("warm_up"), load)
+    load["warm_up"] = _warm_up(engine, value.get("warm_up"), load)
     for key in ("client_cpus", "server_cpus"):
-        load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in given.get(key) or ()]
-    load.update(_sizes(given, test))
-    load.update(_sending(given))
+        load[key] = [number(cpu, key, 0, MOST_CPUS) for cpu in value.get(key) or ()]
+    load.update(_sizes(value, test))
+    load.update(_sending(value))
     _require_offered(engine, load)
     engine.refuse(load)
     return load
@@ -384,24 +388,24 @@ def _warm_up(engine: Engine, value: Any, load: Load) -> int:
     return seconds
 
 
-def endpoint(given: Any) -> Endpoint:
+def endpoint(value: Any) -> Endpoint:
     """Return one endpoint, checked.
 
     ``data_port`` is that of the first stream, each further one has the next.
     """
-    given = mapping(given, "endpoint", ("netns", "local", "address", "port", "data_port"))
-    port = network.port(given.get("port", network.NETSERVER_PORT), "port")
-    local = str(network.address(given["local"], "local address")) if given.get("local") else None
-    address = str(network.address(given.get("address"), "netserver address"))
+    value = mapping(value, "endpoint", ("netns", "local", "address", "port", "data_port"))
+    port = network.port(value.get("port", network.NETSERVER_PORT), "port")
+    local = str(network.address(value["local"], "local address")) if value.get("local") else None
+    address = str(network.address(value.get("address"), "netserver address"))
     if local and (":" in local) != (":" in address):
         raise InputError("one address is IPv4 and the other IPv6", f"{local} and {address}")
     return {
-        "netns": network.namespace_name(given["netns"]) if given.get("netns") else None,
+        "netns": network.namespace_name(value["netns"]) if value.get("netns") else None,
         "local": local,
         "address": address,
         "port": port,
         "data_port": network.port(
-            given.get("data_port") or port + network.DATA_OFFSET, "data_port"
+            value.get("data_port") or port + network.DATA_OFFSET, "data_port"
         ),
     }
 
@@ -423,18 +427,20 @@ def engines_of(loads: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def servers_each(loads: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return by engine how many servers each address needs for the workloads of a plan."""
-    found: dict[str, int] = {}
-    for given in loads:
-        load = checked(given)
+    by_engine: dict[str, int] = {}
+    for value in loads:
+        load = checked(value)
         engine = BY_NAME[load["engine"]]
-        found[engine.name] = max(engine.servers_each(load), found.get(engine.name, 1))
-    return found
+        by_engine[engine.name] = max(engine.servers_each(load), by_engine.get(engine.name, 1))
+    return by_engine
 
 
 def streaming_engines(loads: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the engines of these workloads that make a stream of TCP."""
     names = engines_of(loads)
-    return [one.name for one in ENGINES if one.name in names and "TCP_STREAM" in one.tests]
+    return [
+        engine.name for engine in ENGINES if engine.name in names and "TCP_STREAM" in engine.tests
+    ]
 
 
 def sampling_engine(loads: Sequence[Mapping[str, Any]], default: str | None = None) -> str:
@@ -447,8 +453,8 @@ def sampling_engine(loads: Sequence[Mapping[str, Any]], default: str | None = No
 def datagrams_argv(load: Mapping[str, Any], end: Endpoint, seconds_long: int) -> list[str]:
     """Return the command line of one stream of datagrams as a workload sends them."""
     kept = {key: load[key] for key in DATAGRAM_KEYS if load.get(key) is not None}
-    one = checked({**kept, "duration": seconds_long, "cpu": False, "interim": 0})
-    return BY_NAME[one["engine"]].argv(one, one["test"], end, 0)
+    datagrams = checked({**kept, "duration": seconds_long, "cpu": False, "interim": 0})
+    return BY_NAME[datagrams["engine"]].argv(datagrams, datagrams["test"], end, 0)
 
 
 def stream_argv(

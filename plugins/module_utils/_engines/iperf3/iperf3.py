@@ -67,11 +67,11 @@ class Iperf3(Engine):
     def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
         """Return the processes of a cell; one serves both directions of a stream."""
         require_tenants(load, endpoints)
-        found = []
+        lines = []
         for index in range(max(load["streams"], load["tenants"])):
             end = endpoints[index % load["tenants"]]
-            found.append(Line(self.argv(load, load["test"], end, index), end))
-        return found
+            lines.append(Line(self.argv(load, load["test"], end, index), end))
+        return lines
 
     def door_port(self, line: Line) -> int:
         return int(dict(zip(line.argv, line.argv[1:]))["-p"])

@@ -41,8 +41,8 @@ def _list(value: object, what: str) -> list[Any]:
     return value
 
 
-def _number(given: Document, key: str) -> float:
-    value = given.get(key)
+def _number(document: Document, key: str) -> float:
+    value = document.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
     if not 0 <= value < 2**63 or not math.isfinite(value):
@@ -50,8 +50,8 @@ def _number(given: Document, key: str) -> float:
     return float(value)
 
 
-def _optional(given: Document, key: str) -> float | None:
-    return _number(given, key) if key in given else None
+def _optional(document: Document, key: str) -> float | None:
+    return _number(document, key) if key in document else None
 
 
 def read(text: str) -> Document:
@@ -77,13 +77,13 @@ def error_in(text: str) -> str | None:
     return None
 
 
-def _sizes(start: Document, asked: Document) -> dict[str, int | None]:
-    known = {
-        "message_size": _optional(asked, "blksize"),
+def _sizes(start: Document, options: Document) -> dict[str, int | None]:
+    sizes = {
+        "message_size": _optional(options, "blksize"),
         "send_socket_size": _optional(start, "sndbuf_actual"),
         "recv_socket_size": _optional(start, "rcvbuf_actual"),
     }
-    return {name: None if value is None else int(value) for name, value in known.items()}
+    return {name: None if value is None else int(value) for name, value in sizes.items()}
 
 
 def _parts(intervals: list[Any], names: Names, began: float) -> list[Part]:
@@ -124,30 +124,30 @@ def _arrived(end: Document, names: Names, sent: Document) -> float:
 
 def _round_trips(end: Document) -> dict[str, float | None] | None:
     """Return the smallest, mean and largest round trip time of the senders here, where TCP tells."""
-    seen = []
+    senders = []
     for stream in _list(end.get("streams"), "the streams of the end"):
         sender = object_of(stream, "a stream").get("sender")
         if isinstance(sender, dict) and _optional(sender, "mean_rtt"):
-            seen.append(sender)
-    if not seen:
+            senders.append(sender)
+    if not senders:
         return None
-    means = [_number(sender, "mean_rtt") for sender in seen]
+    means = [_number(sender, "mean_rtt") for sender in senders]
     return {
-        "min": min(_number(sender, "min_rtt") for sender in seen),
+        "min": min(_number(sender, "min_rtt") for sender in senders),
         "mean": sum(means) / len(means),
-        "max": max(_number(sender, "max_rtt") for sender in seen),
+        "max": max(_number(sender, "max_rtt") for sender in senders),
     }
 
 
 def _row(document: Document, names: Names, test: str, began: float) -> StreamRow:
     start = object_of(document.get("start"), "start")
-    asked = object_of(start.get("test_start"), "test_start")
+    options = object_of(start.get("test_start"), "test_start")
     end = object_of(document.get("end"), "end")
     sums = end.get(names.sent, end.get("sum"))
     sent = object_of(sums, names.sent)
     row: Any = {
         "test": test,
-        "length": _number(asked, "duration"),
+        "length": _number(options, "duration"),
         "elapsed_s": _number(sent, "seconds"),
         "throughput_mbps": _arrived(end, names, sent) / MEGABIT,
         "throughput_sent_mbps": _number(sent, "bits_per_second") / MEGABIT,
@@ -158,7 +158,7 @@ def _row(document: Document, names: Names, test: str, began: float) -> StreamRow
         "retransmits": _optional(sent, "retransmits"),
         "rtt_us": _round_trips(end) if test == "TCP_STREAM" else None,
     }
-    row.update(_sizes(start, asked))
+    row.update(_sizes(start, options))
     return row
 
 
@@ -171,17 +171,17 @@ def rows(text: str, finished: float = 0.0) -> list[StreamRow]:
     """
     document = read(text)
     start = object_of(document.get("start"), "start")
-    asked = object_of(start.get("test_start"), "test_start")
+    options = object_of(start.get("test_start"), "test_start")
     intervals = _list(document.get("intervals"), "intervals")
     began = finished - _last(intervals) if finished else 0.0
-    if asked.get("protocol") == "UDP":
+    if options.get("protocol") == "UDP":
         return [_row(document, FORWARD, "UDP_STREAM", began)]
-    if _optional(asked, "reverse"):
+    if _optional(options, "reverse"):
         return [_row(document, FORWARD, "TCP_MAERTS", began)]
-    found = [_row(document, FORWARD, "TCP_STREAM", began)]
+    result = [_row(document, FORWARD, "TCP_STREAM", began)]
     if REVERSE.sent in object_of(document.get("end"), "end"):
-        found.append(_row(document, REVERSE, "TCP_MAERTS", began))
-    return found
+        result.append(_row(document, REVERSE, "TCP_MAERTS", began))
+    return result
 
 
 class SavedRun(NamedTuple):
@@ -200,7 +200,7 @@ def is_output(text: str) -> bool:
 
 def runs(text: str) -> list[SavedRun]:
     """Return the documents of a file, one behind the other; one that broke off ends them."""
-    found: list[SavedRun] = []
+    saved: list[SavedRun] = []
     decoder = json.JSONDecoder()
     at = 0
     while text[at:].strip():
@@ -209,10 +209,10 @@ def runs(text: str) -> list[SavedRun]:
         try:
             _document, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            found.append(SavedRun(line, text[start:], [], "the JSON of iperf3 is not whole"))
+            saved.append(SavedRun(line, text[start:], [], "the JSON of iperf3 is not whole"))
             break
-        found.append(_run(line, text[start:at]))
-    return found
+        saved.append(_run(line, text[start:at]))
+    return saved
 
 
 def _run(line: int, raw: str) -> SavedRun:

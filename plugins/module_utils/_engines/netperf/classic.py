@@ -49,26 +49,26 @@ HEADER_WORDS = re.compile(
 
 def read_header(scan: Scan) -> bool:
     """Read a line of a table's header."""
-    words = " ".join(scan.text.split(None, 14))
-    rate = RATE_UNIT.search(words) if words.startswith("Send Recv Size Size") else None
-    if words.startswith(tuple(TITLES)):
-        read_title(scan, words)
-    elif words.startswith(("bytes ", "frames ")):
+    title = " ".join(scan.text.split(None, 14))
+    rate = RATE_UNIT.search(title) if title.startswith("Send Recv Size Size") else None
+    if title.startswith(tuple(TITLES)):
+        read_title(scan, title)
+    elif title.startswith(("bytes ", "frames ")):
         read_units(scan)
     elif scan.run is not None and rate:
         scan.run.unit = rate.group(1) + "/s"
-    elif not HEADER_WORDS.match(words):
+    elif not HEADER_WORDS.match(title):
         return False
     scan.at += 1
     return True
 
 
-def read_title(scan: Scan, words: str) -> None:
+def read_title(scan: Scan, title: str) -> None:
     """Read the first line of a header, which names the kind of table."""
     run = scan.result_run()
     if run.layout:
         run = scan.begin()
-    run.layout = next(layout for start, layout in TITLES.items() if words.startswith(start))
+    run.layout = next(layout for start, layout in TITLES.items() if title.startswith(start))
 
 
 def read_units(scan: Scan) -> None:
@@ -88,7 +88,7 @@ def rate_unit(text: str) -> str | None:
     has the unit.
     """
     return next(
-        (words for words in ("per sec", "per tran") if words in text and "us/KB" not in text), None
+        (unit for unit in ("per sec", "per tran") if unit in text and "us/KB" not in text), None
     )
 
 
@@ -96,14 +96,14 @@ def read_row(scan: Scan) -> bool:
     """Read a row of a table: the one that a header announced, or one that stands alone (netperf -P
     0).
     """
-    words = scan.text.split(None, 11)
-    if not words or words[0][-1] not in "0123456789-":
+    fields = scan.text.split(None, 11)
+    if not fields or fields[0][-1] not in "0123456789-":
         return False
     run = scan.run
-    layout = layout_of(words)
-    above = run_above(scan, words, layout)
+    layout = layout_of(fields)
+    above = run_above(scan, fields, layout)
     try:
-        row = numbers_of(words, FORMS[layout])
+        row = numbers_of(fields, FORMS[layout])
     except (KeyError, ValueError):
         # Without a header a row can be known as a broken one only below another row.
         if run is None or not (above or (run.open and run.layout in FORMS)):
@@ -111,22 +111,22 @@ def read_row(scan: Scan) -> bool:
         return read_broken_row(scan, run, layout, bool(above))
     run = scan.inherit(above) if above else scan.result_run()
     run.layout = layout
-    scan.at += ROWS[layout](scan, run, row, words)
+    scan.at += ROWS[layout](scan, run, row, fields)
     run.last = scan.at
     return True
 
 
-def run_above(scan: Scan, words: list[str], layout: str | None) -> Run | None:
+def run_above(scan: Scan, fields: list[str], layout: str | None) -> Run | None:
     """Return the run whose table goes on with these words, or None."""
     run = scan.run
-    if layout is None and run is not None and is_cut_row(scan, words):
+    if layout is None and run is not None and is_cut_row(scan, fields):
         layout = run.layout
     return scan.above(layout)
 
 
-def numbers_of(words: list[str], forms: tuple[int, ...]) -> list[float | None]:
+def numbers_of(fields: list[str], forms: tuple[int, ...]) -> list[float | None]:
     """Return a row's numbers; ValueError where one is not whole."""
-    return [fixed(word, form) if form else integer(word) for word, form in zip(words, forms)]
+    return [fixed(word, form) if form else integer(word) for word, form in zip(fields, forms)]
 
 
 def read_broken_row(scan: Scan, run: Run, layout: str | None, below: bool) -> bool:
@@ -140,19 +140,19 @@ def read_broken_row(scan: Scan, run: Run, layout: str | None, below: bool) -> bo
     return True
 
 
-def is_cut_row(scan: Scan, words: list[str]) -> bool:
+def is_cut_row(scan: Scan, fields: list[str]) -> bool:
     """Return whether words below a row may be what is left of another row, and not just a number."""
-    return all(NUMERIC.match(word) for word in words) and (len(words) > 1 or scan.is_cut())
+    return all(NUMERIC.match(word) for word in fields) and (len(fields) > 1 or scan.is_cut())
 
 
-def layout_of(words: list[str]) -> str | None:
+def layout_of(fields: list[str]) -> str | None:
     """Return the layout whose whole numbers and decimals stand in the order of the words, or None."""
     for layout, forms in FORMS.items():
-        if len(words) >= len(forms) and all(
-            ("." in word or word in NOT_A_NUMBER) == bool(form) for word, form in zip(words, forms)
+        if len(fields) >= len(forms) and all(
+            ("." in word or word in NOT_A_NUMBER) == bool(form) for word, form in zip(fields, forms)
         ):
             # netperf's own choice of columns begins with the same numbers, then has the unit.
-            return None if len(words) > len(forms) and UNIT.match(words[len(forms)]) else layout
+            return None if len(fields) > len(forms) and UNIT.match(fields[len(forms)]) else layout
     return None
 
 
@@ -184,13 +184,13 @@ def finish(scan: Scan, run: Run, rest: list[str], values: dict[str, float | None
         run.broken(scan.number, scan.text)
 
 
-def stream_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
+def stream_row(scan: Scan, run: Run, row: list[float | None], fields: list[str]) -> int:
     """``recv_size send_size message elapsed throughput [cpu]``."""
     recv, send, message, elapsed, throughput = row
     finish(
         scan,
         run,
-        words[5:],
+        fields[5:],
         {
             "recv_socket_size": recv,
             "send_socket_size": send,
@@ -202,13 +202,13 @@ def stream_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) 
     return 1
 
 
-def rr_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
+def rr_row(scan: Scan, run: Run, row: list[float | None], fields: list[str]) -> int:
     """``send_size recv_size request response elapsed rate [cpu]``, then the remote sizes."""
     send, recv, request, response, elapsed, rate = row
     finish(
         scan,
         run,
-        words[6:],
+        fields[6:],
         {
             "recv_socket_size": recv,
             "send_socket_size": send,
@@ -226,16 +226,16 @@ def rr_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> i
     return 2
 
 
-def udp_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> int:
+def udp_row(scan: Scan, run: Run, row: list[float | None], fields: list[str]) -> int:
     """What was sent: ``size message elapsed okay errors throughput [cpu demand]``, then what
     arrived.
     """
     size, message, elapsed, okay, errors = row
-    places = 1 if run.cpu or (len(words) > 5 and re.match(r"-?\d{1,18}\.\d\Z", words[5])) else 2
+    places = 1 if run.cpu or (len(fields) > 5 and re.match(r"-?\d{1,18}\.\d\Z", fields[5])) else 2
     step = 1 if scan.ahead(1).strip() else 2
     second = scan.ahead(step).split(None, 6)
     try:
-        sent = udp_values(words[5:], places)
+        sent = udp_values(fields[5:], places)
         recv_size = integer(second[0])
         _elapsed = fixed(second[1], 2)
         arrived_okay = integer(second[2])
@@ -262,13 +262,13 @@ def udp_row(scan: Scan, run: Run, row: list[float | None], words: list[str]) -> 
     return step + 1
 
 
-def udp_values(words: list[str], places: int) -> tuple[float | None, float | None, float | None]:
+def udp_values(fields: list[str], places: int) -> tuple[float | None, float | None, float | None]:
     """Return throughput, CPU and service demand of a row of UDP; the last two only stand beside one
     decimal.
     """
-    throughput = fixed(words[0], places)
+    throughput = fixed(fields[0], places)
     return (
-        (throughput, fixed(words[1], 2), fixed(words[2], 3))
+        (throughput, fixed(fields[1], 2), fixed(fields[2], 3))
         if places == 1
         else (throughput, None, None)
     )

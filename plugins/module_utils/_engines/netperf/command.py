@@ -127,9 +127,9 @@ def _time_options(load: Load) -> list[str]:
     """Return the options that say how often and when a stream is measured, and what beside it."""
     options: list[str] = []
     if load["confidence"]:
-        asked = load["confidence"]
-        options += ["-i", f"{asked['iterations_max']},{asked['iterations_min']}"]
-        options += ["-I", f"{asked['level']},{asked['width_percent']:g}"]
+        confidence = load["confidence"]
+        options += ["-i", f"{confidence['iterations_max']},{confidence['iterations_min']}"]
+        options += ["-I", f"{confidence['level']},{confidence['width_percent']:g}"]
     if load["cpu"]:
         options += ["-c", "-C"]
     if wait_before_traffic(load):

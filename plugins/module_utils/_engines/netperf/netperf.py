@@ -77,8 +77,8 @@ def _parts(row: Row) -> list[Part]:
 def _retransmits(row: Row) -> float | None:
     """Return the segments that both ends retransmitted, None where neither is known."""
     counts = [_selector(row, name) for name in RETRANSMITS]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    reported = [count for count in counts if count is not None]
+    return sum(reported) if reported else None
 
 
 def stream_row(row: Row, test: str, length: float) -> StreamRow:
@@ -137,12 +137,16 @@ class Netperf(Engine):
         # On the controller alone: a node with an emulated CPU need not compile its expressions.
         from .parse import parse_netperf  # noqa: PLC0415
 
-        found = parse_netperf(raw)
-        if len(found) != 1:
-            raise ParseError(f"netperf's output has {len(found)} results, not one", 1)
-        error = found[0].get("error")
+        results = parse_netperf(raw)
+        if len(results) != 1:
+            raise ParseError(f"netperf's output has {len(results)} results, not one", 1)
+        error = results[0].get("error")
         if error:
-            raise ParseError(error, found[0]["line"])
-        asked = dict(zip(argv, argv[1:]))
-        length = float(asked.get("-l", 0))
-        return [stream_row(found[0], asked["-t"], min(length, found[0].get("elapsed_s") or length))]
+            raise ParseError(error, results[0]["line"])
+        options = dict(zip(argv, argv[1:]))
+        length = float(options.get("-l", 0))
+        return [
+            stream_row(
+                results[0], options["-t"], min(length, results[0].get("elapsed_s") or length)
+            )
+        ]

@@ -176,8 +176,8 @@ def is_csv_header(text: str) -> bool:
 
 def is_header_text(text: str) -> bool:
     """Return whether a line holds nothing but words of headers."""
-    words = text.split()
-    return bool(words) and all(word in WORDS for word in words)
+    fields = text.split()
+    return bool(fields) and all(word in WORDS for word in fields)
 
 
 def split_csv(line: str) -> list[str]:
@@ -194,11 +194,11 @@ def take(scan: Scan, run: Run, values: list[str], step: int) -> None:
     """Keep the values of a run's columns, which stand ``step`` lines further on."""
     run.done = True
     cut = len(run.headers) - 1 if scan.is_cut(step) and len(values) == len(run.headers) else -1
-    for place, (header, value) in enumerate(zip(run.headers, values)):
+    for column, (header, value) in enumerate(zip(run.headers, values)):
         name = HEADERS.get(header) or upper(header)
         # netperf 2.7 gives several columns of Remote OS Security one header: the first is kept.
         if name and name not in run.selectors:
-            store(run, name, value, place == cut)
+            store(run, name, value, column == cut)
 
 
 def read_csv_row(scan: Scan) -> bool:
@@ -224,13 +224,13 @@ def read_lone_csv_row(scan: Scan) -> bool:
         # netperf that prints a banner prints the header too; what looks like a row is a broken
         # interim result.
         return False
-    known = throughput_in([part.strip() for part in scan.text.split(",", 400)])
-    if not known:
+    throughput = throughput_in([part.strip() for part in scan.text.split(",", 400)])
+    if not throughput:
         return False
     run = scan.result_run()
     run.layout = "csv"
     run.done = True
-    run.selectors.update(known)
+    run.selectors.update(throughput)
     scan.at += 1
     return True
 
@@ -251,8 +251,8 @@ def read_human(scan: Scan) -> bool:
     """Read a block of columns: four lines of header, of which the first has one word a column, and
     the values.
     """
-    words = scan.text.split()
-    if not words or not FIRST_WORDS.issuperset(words):
+    fields = scan.text.split()
+    if not fields or not FIRST_WORDS.issuperset(fields):
         return False
     step = lines_of_header(scan)
     starts = [match.start() for match in re.finditer(r"\S+", scan.text)]
@@ -303,9 +303,9 @@ def slices(line: str, starts: list[int]) -> list[str]:
 
 def cells_of(line: str, starts: list[int]) -> list[str]:
     """Return the values of a line of columns; of a line whose spaces were lost, its words."""
-    whole = all(start == 0 or line[start - 1 : start] in ("", " ") for start in starts)
+    aligned = all(start == 0 or line[start - 1 : start] in ("", " ") for start in starts)
     cells = [cell.strip() for cell in slices(line, starts)]
-    if whole and cells and cells[-1]:
+    if aligned and cells and cells[-1]:
         return cells
     return line.split()
 
@@ -321,9 +321,9 @@ def table() -> dict[str, str]:
     for item in (PLAIN + OTHER).replace("\n", "|").split("|"):
         header, _colon, name = item.partition(": ")
         for side in ("Local", "Remote") if "*" in header else ("",):
-            own = header.replace("*", side)
-            headers[own] = (
-                name.replace("*", side.upper()).replace("@", side[:1]) if name else upper(own)
+            of_side = header.replace("*", side)
+            headers[of_side] = (
+                name.replace("*", side.upper()).replace("@", side[:1]) if name else upper(of_side)
             )
     headers.pop("")
     return headers
@@ -350,10 +350,10 @@ def places(name: str) -> int:
 
 def is_whole_value(name: str, text: str) -> bool:
     """Return whether nothing is cut off the text of a selector's value, as far as can be seen."""
-    wanted = places(name)
+    decimals = places(name)
     if name == "THROUGHPUT_UNITS":
         return is_unit(text)
-    return not wanted or bool(NUMBER.match(text)) and len(text.partition(".")[2]) >= wanted
+    return not decimals or bool(NUMBER.match(text)) and len(text.partition(".")[2]) >= decimals
 
 
 def read_value(name: str, text: str) -> float | str | None:

@@ -137,9 +137,9 @@ def in_list(scan: Scan) -> bool:
             last += 1
         # The last line of a text may be what is left of a number.
         paragraph = scan.lines[scan.at : min(last, len(scan.lines) - 1)]
-        whole = begins_paragraph(scan) and all(BARE.match(line) for line in paragraph)
+        is_list = begins_paragraph(scan) and all(BARE.match(line) for line in paragraph)
         scan.checked_until = last
-        scan.bare_until = last if whole else -1
+        scan.bare_until = last if is_list else -1
     return scan.at <= scan.bare_until
 
 

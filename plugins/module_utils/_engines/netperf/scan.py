@@ -109,8 +109,8 @@ class Scan:
 
     def ahead(self, count: int) -> str:
         """Return the line ``count`` further on, empty beyond the end."""
-        place = self.at + count
-        return self.lines[place] if place < len(self.lines) else ""
+        line = self.at + count
+        return self.lines[line] if line < len(self.lines) else ""
 
     def is_cut(self, count: int = 0) -> bool:
         """Return whether that line ends the text without a line end, so that its last word may not

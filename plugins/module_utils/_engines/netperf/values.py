@@ -170,19 +170,19 @@ def first_known(run: Run, names: Iterable[str]) -> float | None:
 
 def omni_numbers(run: Run) -> dict[str, float | None]:
     """Return the numbers of a run that was printed by selectors."""
-    given = run.selectors
+    values = run.selectors
     kind = kind_of_sizes(run)
     recv, send, message = SIZES[kind]
     local, remote = (first_known(run, [end + "_SEND_THROUGHPUT"]) for end in ("LOCAL", "REMOTE"))
     sent = local or remote
     return {
-        "throughput": given.get("THROUGHPUT"),
-        "elapsed_s": given.get("ELAPSED_TIME"),
+        "throughput": values.get("THROUGHPUT"),
+        "elapsed_s": values.get("ELAPSED_TIME"),
         "sent": None if kind == "rr" else sent or None,
-        "local_cpu_percent": given.get("LOCAL_CPU_UTIL"),
-        "remote_cpu_percent": given.get("REMOTE_CPU_UTIL"),
-        "local_service_demand": given.get("LOCAL_SD"),
-        "remote_service_demand": given.get("REMOTE_SD"),
+        "local_cpu_percent": values.get("LOCAL_CPU_UTIL"),
+        "remote_cpu_percent": values.get("REMOTE_CPU_UTIL"),
+        "local_service_demand": values.get("LOCAL_SD"),
+        "remote_service_demand": values.get("REMOTE_SD"),
         "recv_socket_size": first_known(run, recv),
         "send_socket_size": first_known(run, send),
         "message_size": first_known(run, message),

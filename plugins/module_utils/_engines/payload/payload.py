@@ -61,14 +61,14 @@ class PayloadCheck(Engine):
             return True
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
-        found = result.parse(raw)
-        arrived = sum(check["bytes"] for check in found["checks"].values())
+        payload = result.parse(raw)
+        arrived = sum(check["bytes"] for check in payload["checks"].values())
         return [
             {
                 "test": command.TEST,
-                "throughput_mbps": arrived * 8 / found["elapsed_s"] / 1e6,
-                "elapsed_s": found["elapsed_s"],
-                "length": found["elapsed_s"],
-                "payload": found,
+                "throughput_mbps": arrived * 8 / payload["elapsed_s"] / 1e6,
+                "elapsed_s": payload["elapsed_s"],
+                "length": payload["elapsed_s"],
+                "payload": payload,
             }
         ]

@@ -95,28 +95,28 @@ def _count(value: Any, what: str) -> int:
 def _example(value: Any) -> Example | None:
     if value is None:
         return None
-    given = object_of(value, "an example")
+    example = object_of(value, "an example")
     return {
-        "number": _count(given.get("number"), "number"),
-        "size": _count(given.get("size"), "size"),
-        "offset": _count(given.get("offset"), "offset"),
+        "number": _count(example.get("number"), "number"),
+        "size": _count(example.get("size"), "size"),
+        "offset": _count(example.get("offset"), "offset"),
     }
 
 
 def _check(value: Any) -> Check:
-    given = object_of(value, "a check")
-    known: dict[str, Any] = {**dict.fromkeys(ADDED, 0), **given}
-    counts: Any = {name: _count(known.get(name), name) for name in COUNTS}
-    counts["first"] = _example(given.get("first"))
+    document = object_of(value, "a check")
+    complete: dict[str, Any] = {**dict.fromkeys(ADDED, 0), **document}
+    counts: Any = {name: _count(complete.get(name), name) for name in COUNTS}
+    counts["first"] = _example(document.get("first"))
     return counts
 
 
 def _size(value: Any) -> Size:
-    given = object_of(value, "a size")
+    document = object_of(value, "a size")
     return {
-        "mtu": _count(given.get("mtu"), "mtu"),
-        "largest": _count(given.get("largest"), "largest"),
-        "said": given.get("said") is True,
+        "mtu": _count(document.get("mtu"), "mtu"),
+        "largest": _count(document.get("largest"), "largest"),
+        "said": document.get("said") is True,
     }
 
 
@@ -138,21 +138,24 @@ def _seconds(value: Any) -> float:
 def parse(text: str) -> Payload:
     """Return what a check printed; raises :class:`ParseError` for any other text."""
     try:
-        given = object_of(json.loads(text), "the check")
+        document = object_of(json.loads(text), "the check")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of a payload check: {text[:60]!r}", 1) from None
-    checks = object_of(given.get("checks"), "checks")
-    found: Payload = {
-        "elapsed_s": _seconds(given.get("elapsed")),
-        "mss": _count(given.get("mss"), "mss"),
+    checks = object_of(document.get("checks"), "checks")
+    payload: Payload = {
+        "elapsed_s": _seconds(document.get("elapsed")),
+        "mss": _count(document.get("mss"), "mss"),
         "checks": {name: _check(checks[name]) for name in CHECKS if name in checks},
-        "counters": _counters(given.get("counters")),
-        "error": str(given["error"]) if given.get("error") else None,
+        "counters": _counters(document.get("counters")),
+        "error": str(document["error"]) if document.get("error") else None,
     }
-    if "sizes" in given:
-        sizes = object_of(given["sizes"], "sizes")
-        found["sizes"] = {name: _size(sizes[name]) for name in DIRECTIONS if name in sizes}
-    pings = object_of(given.get("pings") or {}, "pings")
+    if "sizes" in document:
+        sizes = object_of(document["sizes"], "sizes")
+        payload["sizes"] = {name: _size(sizes[name]) for name in DIRECTIONS if name in sizes}
+    pings = object_of(document.get("pings") or {}, "pings")
     if pings:
-        found["pings"] = {"small": pings.get("small") is True, "large": pings.get("large") is True}
-    return found
+        payload["pings"] = {
+            "small": pings.get("small") is True,
+            "large": pings.get("large") is True,
+        }
+    return payload

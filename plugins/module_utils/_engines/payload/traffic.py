@@ -243,12 +243,12 @@ class Report:
         return {**self.counts, "first": self.first}
 
 
-def difference(got: memoryview, wanted: memoryview) -> int:
+def difference(got: memoryview, expected: memoryview) -> int:
     """Return the place of the first byte that differs."""
-    for place, (one, other) in enumerate(zip(got, wanted)):
-        if one != other:
-            return place
-    return min(len(got), len(wanted))
+    for index, (byte, expected_byte) in enumerate(zip(got, expected)):
+        if byte != expected_byte:
+            return index
+    return min(len(got), len(expected))
 
 
 def wait_for_turn(began: float, amount: int, rate: float) -> None:
@@ -291,7 +291,7 @@ def tcp_info(connection: socket.socket) -> dict[int, int]:
     if len(info) < TCP_INFO_SIZE:
         info = bytes(TCP_INFO_SIZE)
     places = (UNACKED, TOTAL_RETRANS, DATA_SEGS_IN, DATA_SEGS_OUT, DSACK_DUPS)
-    return {place: NUMBER.unpack_from(info, place)[0] for place in places}
+    return {offset: NUMBER.unpack_from(info, offset)[0] for offset in places}
 
 
 def sent_again(connection: socket.socket) -> int:
@@ -309,7 +309,7 @@ def sent_again(connection: socket.socket) -> int:
         time.sleep(0.001)
 
 
-def segments_lost(again: int, left: int, arrived: int) -> int:
+def segments_lost(again: int, sent: int, arrived: int) -> int:
     """Return how many segments of a connection were lost on the way.
 
     Busy CPUs reorder segments, and TCP sends again what only arrives later. Not each D-SACK that says
@@ -317,7 +317,7 @@ def segments_lost(again: int, left: int, arrived: int) -> int:
     That alone does not count them: where a virtual card joins segments, the kernel counts one for all
     of them.
     """
-    return min(again, max(0, left - arrived))
+    return min(again, max(0, sent - arrived))
 
 
 def receive_messages(connection: socket.socket, _control: Control, messages: Messages) -> Report:
@@ -334,8 +334,8 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
         report.counts["bytes"] += have
         if not messages.begins_with(number, buffer[:have]):
             report.counts["wrong"] += 1
-            wanted = messages.content(number, size)
-            report.example(number, size, difference(buffer[:have], wanted))
+            expected = messages.content(number, size)
+            report.example(number, size, difference(buffer[:have], expected))
         if have < size:
             report.counts["short"] += 1
             return report
@@ -368,7 +368,9 @@ def send_datagrams(
     number = 0
     ahead = 0
     amount = 0
-    asked: collections.deque[int] = collections.deque()  # to be acknowledged, the oldest first
+    unconfirmed: collections.deque[int] = (
+        collections.deque()
+    )  # to be acknowledged, the oldest first
     since = 0  # the first datagram after the last of these
     sock.settimeout(STALL)
     while time.monotonic() < began + seconds:
@@ -378,19 +380,19 @@ def send_datagrams(
         ahead += batch * (size + HEAD.size)
         ask = ahead >= WINDOW or number + batch - since >= WINDOW_DATAGRAMS
         parts: list[bytes | memoryview] = []
-        for place in range(number, last + 1):
-            flags = ASK if ask and place == last else 0
-            parts.append(HEAD.pack(messages.seed, place, size - 1, flags))
-            parts.append(messages.content(place, size))
+        for datagram in range(number, last + 1):
+            flags = ASK if ask and datagram == last else 0
+            parts.append(HEAD.pack(messages.seed, datagram, size - 1, flags))
+            parts.append(messages.content(datagram, size))
         segment = _send_parts(sock, parts, size + HEAD.size, segment)
         number += batch
         amount += batch * size
         if ask:
-            asked.append(last)
+            unconfirmed.append(last)
             ahead = 0
             since = number
-            if len(asked) == ASKS:
-                _wait_for_answer(sock, asked.popleft())
+            if len(unconfirmed) == ASKS:
+                _wait_for_answer(sock, unconfirmed.popleft())
         wait_for_turn(began, amount, rate)
     return number, amount
 
@@ -424,8 +426,8 @@ def _send_parts(
     except OSError as problem:
         if problem.errno != errno.EIO:
             raise
-        for place in range(0, len(parts), 2):
-            _send(sock, parts[place : place + 2], 0)
+        for start in range(0, len(parts), 2):
+            _send(sock, parts[start : start + 2], 0)
         return 0
     return segment
 
@@ -446,57 +448,59 @@ def _ready(seconds: float, *sockets: socket.socket) -> list[int]:
     return [descriptor for descriptor, _event in poll.poll(seconds * 1000)]
 
 
-def _wait_for_answer(sock: socket.socket, wanted: int) -> None:
+def _wait_for_answer(sock: socket.socket, number: int) -> None:
     """Wait until the receiver has said that a datagram, or a later one, is there."""
     # A lost datagram has no answer: the receiver counts it.
     while _ready(PATIENCE_FOR_ANSWER, sock):
         with contextlib.suppress(ConnectionRefusedError):
             answer = sock.recv(64)
-            if len(answer) == NUMBER.size and NUMBER.unpack(answer)[0] >= wanted:
+            if len(answer) == NUMBER.size and NUMBER.unpack(answer)[0] >= number:
                 return
 
 
 def arrivals(
     sock: socket.socket,
     control: Control,
-    said: dict[str, object],
+    end_report: dict[str, object],
     complete: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
     """Give a turn for each datagram that waits, until the other end has said what it sent, which is
-    put into ``said``, and all of it is here or no more arrives.
+    put into ``end_report``, and all of it is here or no more arrives.
     """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        if said and complete():
+        if end_report and complete():
             return
-        ready = _ready(DRAIN, *([sock] if said else [sock, control.connection]))
-        if said and not ready:
+        ready = _ready(DRAIN, *([sock] if end_report else [sock, control.connection]))
+        if end_report and not ready:
             return
         if sock.fileno() in ready:
             yield
         elif ready:
-            said.update(control.hear())
+            end_report.update(control.hear())
 
 
 def receive_datagrams(sock: socket.socket, control: Control, messages: Messages) -> Report:
     """Compare datagrams with what was sent, until the other end says how many they were."""
     report = Report()
     highest = -1
-    seen: set[int] = set()
-    said: dict[str, object] = {}
-    for _turn in arrivals(sock, control, said, lambda: len(seen) == said.get("sent")):
+    numbers: set[int] = set()
+    end_report: dict[str, object] = {}
+    for _turn in arrivals(
+        sock, control, end_report, lambda: len(numbers) == end_report.get("sent")
+    ):
         for datagram in _datagrams(sock):
             number = _check(datagram, messages, report)
             if number is None:
                 continue
-            report.counts["duplicated"] += number in seen
+            report.counts["duplicated"] += number in numbers
             report.counts["reordered"] += number < highest
-            seen.add(number)
+            numbers.add(number)
             highest = max(highest, number)
             if HEAD.unpack_from(datagram)[3] & ASK:
                 _send(sock, [NUMBER.pack(number)], 0)
-    report.counts["arrived"] = len(seen)
-    report.counts["missing"] = max(0, int(str(said.get("sent", 0))) - len(seen))
+    report.counts["arrived"] = len(numbers)
+    report.counts["missing"] = max(0, int(str(end_report.get("sent", 0))) - len(numbers))
     return report
 
 
@@ -557,11 +561,11 @@ def send_sizes(sock: socket.socket, control: Control, family: int) -> dict[str, 
     control.say(mtu=mtu)
     arrived = control.hear()
     # The answer took a round trip and longer: an ICMP error of the path is here by now.
-    said = False
+    reported = False
     with contextlib.suppress(OSError):
         sock.recvmsg(1, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
-        said = True
-    return {"mtu": mtu, "largest": arrived["largest"], "said": said}
+        reported = True
+    return {"mtu": mtu, "largest": arrived["largest"], "said": reported}
 
 
 def receive_sizes(sock: socket.socket, control: Control, family: int) -> None:
@@ -598,16 +602,18 @@ def _answered(sock: socket.socket, family: int, size: int) -> bool:
     """Send one echo request in a packet of ``size`` bytes; return whether its answer came."""
     _protocol, request, reply, begin = ECHO[family]
     number = size & 0xFFFF
-    own = random.getrandbits(16)
+    identity = random.getrandbits(16)
     content = bytes(size - HEADERS[family])  # UDP's header is as long as that of an echo request
     # The sum of RFC 1071; for IPv6 the kernel makes it.
-    total = ((request << 8) + own + number) % 0xFFFF
+    total = ((request << 8) + identity + number) % 0xFFFF
     try:
-        sock.send(ECHO_HEAD.pack(request, 0, 0xFFFF - total, own, number) + content)
+        sock.send(ECHO_HEAD.pack(request, 0, 0xFFFF - total, identity, number) + content)
         until = time.monotonic() + ECHO_WAIT
         while time.monotonic() < until:
-            kind, _code, _sum, found, seen = ECHO_HEAD.unpack_from(sock.recv(LARGEST), begin)
-            if (kind, found, seen) == (reply, own, number):
+            kind, _code, _sum, answer_identity, answer_number = ECHO_HEAD.unpack_from(
+                sock.recv(LARGEST), begin
+            )
+            if (kind, answer_identity, answer_number) == (reply, identity, number):
                 return True
     except (OSError, struct.error):  # no answer in time, an error of ICMP, or another packet
         pass
@@ -662,9 +668,9 @@ def _object(text: bytes) -> dict[str, object]:
     return value
 
 
-def _number(asked: dict[str, object], key: str) -> float:
+def _number(options: dict[str, object], key: str) -> float:
     """Return a number that a client asks for; raise ValueError where it is out of its range."""
-    value: Any = asked.get(key)
+    value: Any = options.get(key)
     kinds = (int, float) if key in FRACTIONS else (int,)
     least, most = RANGES[key]
     if type(value) not in kinds or not least <= value <= most:
@@ -679,23 +685,23 @@ def family_of(address: str) -> socket.AddressFamily:
 
 def counters() -> dict[str, int]:
     """Return the kernel's counters of errors in this network namespace."""
-    found: dict[str, int] = {}
-    for path, wanted in COUNTERS.items():
+    counts: dict[str, int] = {}
+    for path, needed in COUNTERS.items():
         with open(path) as stream:
             lines = stream.read().splitlines()
         for names, values in zip(lines[::2], lines[1::2]):
             protocol = names.split(":")[0]
             table = dict(zip(names.split()[1:], values.split()[1:]))
-            for name in wanted.get(protocol, ()):
+            for name in needed.get(protocol, ()):
                 if name in table:
-                    found[protocol + name] = int(table[name])
+                    counts[protocol + name] = int(table[name])
     six: dict[str, str] = {}
     with contextlib.suppress(OSError), open("/proc/self/net/snmp6") as stream:  # without IPv6
         for line in stream:
             name, value = line.split()[:2]
             six[name] = value
-    found.update({name: int(six[name]) for name in COUNTERS_6 if name in six})
-    return found
+    counts.update({name: int(six[name]) for name in COUNTERS_6 if name in six})
+    return counts
 
 
 def counted(before: dict[str, int]) -> dict[str, int]:
@@ -740,11 +746,11 @@ class Guests(NamedTuple):
 def guests(text: str) -> Guests:
     """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
     try:
-        given = json.loads(text)
-        peers = frozenset(map(_plain_address, given["peers"]))
-        if not TOKEN.match(given["token"]) or not peers:
+        document = json.loads(text)
+        peers = frozenset(map(_plain_address, document["peers"]))
+        if not TOKEN.match(document["token"]) or not peers:
             raise ValueError("the token is too short, or there are no peers")
-        return Guests(given["token"].encode() + b"\n", peers)
+        return Guests(document["token"].encode() + b"\n", peers)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         sys.stderr.write(f"standard input does not say who may connect: {error}\n")
         raise SystemExit(2)
@@ -864,7 +870,7 @@ class Door:
         """Close the oldest connection of the address that has most of those that wait."""
         counts = collections.Counter(caller.peer for caller in self.callers.values())
         for peer, _count in counts.most_common(1):
-            self.close(next(one for one in self.callers.values() if one.peer == peer))
+            self.close(next(waiting for waiting in self.callers.values() if waiting.peer == peer))
 
     def attend(self, caller: Caller, flags: int) -> None:
         """Do what a connection asks for; where it has not said all of that, wait for more."""
@@ -976,45 +982,45 @@ class ServedCheck:
         self.control = control
         self.peer = peer
 
-    def run(self, asked: dict[str, object]) -> None:
+    def run(self, options: dict[str, object]) -> None:
         """Do what the client asks for, until it asks for the kernel's counters."""
         before = counters()
-        while asked["do"] != "counters":
-            {"sizes": self.sizes, "udp": self.udp, "tcp": self.tcp}[str(asked["do"])](asked)
-            asked = self.control.hear()
+        while options["do"] != "counters":
+            {"sizes": self.sizes, "udp": self.udp, "tcp": self.tcp}[str(options["do"])](options)
+            options = self.control.hear()
         self.control.say(**counted(before))
 
-    def socket_to(self, asked: dict[str, object], join: bool) -> socket.socket:
+    def socket_to(self, options: dict[str, object], join: bool) -> socket.socket:
         """Return a socket of UDP to the client's port."""
         family = self.control.connection.family
         sock = udp_socket(*self.server.here, family, join)
-        sock.connect((self.peer, int(_number(asked, "port"))))
+        sock.connect((self.peer, int(_number(options, "port"))))
         return sock
 
-    def sizes(self, asked: dict[str, object]) -> None:
+    def sizes(self, options: dict[str, object]) -> None:
         """Do the server's part of finding which packets the path carries."""
         family = self.control.connection.family
-        with self.socket_to(asked, False) as sock:
+        with self.socket_to(options, False) as sock:
             self.control.say(ready=True)
-            if asked["direction"] == "forward":
+            if options["direction"] == "forward":
                 receive_sizes(sock, self.control, family)
             else:
                 self.control.say(**send_sizes(sock, self.control, family))
 
-    def udp(self, asked: dict[str, object]) -> None:
+    def udp(self, options: dict[str, object]) -> None:
         """Do the server's part of a round of datagrams."""
-        segment = int(_number(asked, "segment"))
-        unit = int(_number(asked, "unit"))
-        messages = messages_of_udp(int(_number(asked, "seed")), unit, segment)
-        with self.socket_to(asked, segment > 0) as sock:
+        segment = int(_number(options, "segment"))
+        unit = int(_number(options, "unit"))
+        messages = messages_of_udp(int(_number(options, "seed")), unit, segment)
+        with self.socket_to(options, segment > 0) as sock:
             self.control.say(ready=True)
-            _part(self.control, sock, messages, asked)
+            _part(self.control, sock, messages, options)
 
-    def tcp(self, asked: dict[str, object]) -> None:
+    def tcp(self, options: dict[str, object]) -> None:
         """Do the server's part of a round over a connection of its own."""
-        messages = messages_of_tcp(int(_number(asked, "seed")), int(_number(asked, "unit")))
+        messages = messages_of_tcp(int(_number(options, "seed")), int(_number(options, "unit")))
         waiting = self.server.waiting
-        key = self.peer, str(asked["key"])
+        key = self.peer, str(options["key"])
         waiting[key] = None
         try:
             self.control.say(ready=True)
@@ -1026,20 +1032,20 @@ class ServedCheck:
         if data is None:
             raise ConnectionError("the client has made no data connection")
         with data:
-            _part(self.control, data, messages, asked)
+            _part(self.control, data, messages, options)
 
 
 def _part(
     control: Control,
     sock: socket.socket,
     messages: Messages,
-    asked: dict[str, object],
+    options: dict[str, object],
 ) -> None:
     """Do the server's part of one round: receive and report, or send and say how much."""
     udp = sock.type == socket.SOCK_DGRAM
-    rate = _number(asked, "rate")
-    seconds = _number(asked, "seconds")
-    if asked["direction"] == "forward":
+    rate = _number(options, "rate")
+    seconds = _number(options, "seconds")
+    if options["direction"] == "forward":
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
         if not udp:
@@ -1047,7 +1053,7 @@ def _part(
             control.say(arrived=tcp_info(sock)[DATA_SEGS_IN])
         return
     if udp:
-        segment = int(_number(asked, "segment"))
+        segment = int(_number(options, "segment"))
         sent, amount = send_datagrams(sock, messages, seconds, segment, rate)
         control.say(sent=sent, bytes=amount)
         return
@@ -1076,17 +1082,17 @@ class Client:
     def connect(self) -> socket.socket:
         """Return a connection to the server, on which the token was sent."""
         source = (self.local, 0) if self.local else None
-        found = socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
+        sock = socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
         token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
-        found.sendall(token + b" " * (len(token) % 2))  # see Control
-        return found
+        sock.sendall(token + b" " * (len(token) % 2))  # see Control
+        return sock
 
     def tcp(self, direction: str, report: Report) -> None:
         """Make one round over a new connection."""
         self.seed += 1
         key = f"{self.control.connection.getsockname()}-{self.seed}"
-        asked = {"key": key, "seconds": TCP_ROUND, "unit": self.unit, "seed": self.seed}
-        self.control.say(do="tcp", direction=direction, rate=self.rate, **asked)
+        options = {"key": key, "seconds": TCP_ROUND, "unit": self.unit, "seed": self.seed}
+        self.control.say(do="tcp", direction=direction, rate=self.rate, **options)
         self.control.hear()
         began = time.monotonic()
         data = self.connect()
@@ -1103,10 +1109,10 @@ class Client:
                 lost = segments_lost(again, tcp_info(data)[DATA_SEGS_OUT], there)
             else:
                 arrived = receive_messages(data, self.control, messages).shown()
-                said = self.control.hear()
-                sent = int(str(said["sent"]))
-                here = tcp_info(data)[DATA_SEGS_IN]
-                lost = segments_lost(int(str(said["again"])), int(str(said["left"])), here)
+                reply = self.control.hear()
+                sent = int(str(reply["sent"]))
+                segments = tcp_info(data)[DATA_SEGS_IN]
+                lost = segments_lost(int(str(reply["again"])), int(str(reply["left"])), segments)
         report.add({**arrived, "sent": sent, "segments_lost": lost})
         report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
 
@@ -1116,13 +1122,13 @@ class Client:
         batched = self.seed // KINDS % 4 != 3
         unit = self.unit + 12 - HEAD.size
         segment = max(0, min(unit, self.largest[direction])) if batched else 0
-        asked = {"seconds": UDP_ROUND, "unit": unit, "seed": self.seed, "segment": segment}
-        asked["rate"] = self.rate
+        options = {"seconds": UDP_ROUND, "unit": unit, "seed": self.seed, "segment": segment}
+        options["rate"] = self.rate
         local = self.control.connection.getsockname()[0]
         messages = messages_of_udp(self.seed, unit, segment)
         with udp_socket(local, 0, self.family, batched) as sock:
             sock.connect(self.there)
-            self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **asked)
+            self.control.say(do="udp", direction=direction, port=sock.getsockname()[1], **options)
             self.control.hear()
             if direction == "forward":
                 sent, _amount = send_datagrams(sock, messages, UDP_ROUND, segment, self.rate)
@@ -1142,12 +1148,12 @@ class Client:
             self.control.say(do="sizes", direction=direction, port=sock.getsockname()[1])
             self.control.hear()
             if direction == "forward":
-                found = send_sizes(sock, self.control, self.family)
+                arrived = send_sizes(sock, self.control, self.family)
             else:
                 receive_sizes(sock, self.control, self.family)
-                found = self.control.hear()
-        self.largest[direction] = int(str(found["largest"])) - HEADERS[self.family] - HEAD.size
-        return found
+                arrived = self.control.hear()
+        self.largest[direction] = int(str(arrived["largest"])) - HEADERS[self.family] - HEAD.size
+        return arrived
 
     def check(self, seconds: float) -> None:
         """Make rounds of each kind in turn for some seconds, and each of them once at least."""
@@ -1210,20 +1216,20 @@ def _answered_though(pings: dict[str, bool]) -> str:
     return ""
 
 
-def main(words: list[str]) -> None:
+def main(argv: list[str]) -> None:
     """Run one end."""
-    if words[0] == "serve":
+    if argv[0] == "serve":
         allow_many_files()
         threading.stack_size(STACK)
-        PayloadServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
+        PayloadServer(argv[1], int(argv[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
     if TOKEN_VARIABLE not in os.environ:
         raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
-    local = words[5] if len(words) > 5 else None
+    local = argv[5] if len(argv) > 5 else None
     try:
-        found = check(words[1], int(words[2]), float(words[3]), float(words[4]), local)
+        result = check(argv[1], int(argv[2]), float(argv[3]), float(argv[4]), local)
     except OSError as error:
-        raise SystemExit(f"no payload server answers at {words[1]} port {words[2]}: {error}")
-    sys.stdout.write(json.dumps(found) + "\n")
+        raise SystemExit(f"no payload server answers at {argv[1]} port {argv[2]}: {error}")
+    sys.stdout.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -35,31 +35,31 @@ def before(load: Load) -> int:
 
 def asked(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[str, Any]:
     """Return what one process is asked for; ``port`` is the server's."""
-    found: dict[str, Any] = {
+    options: dict[str, Any] = {
         "test": test,
         "address": end["address"],
         "port": port,
         "seconds": load["warm_up"] + load["duration"],
     }
-    found.update({key: load[key] for key in TOLD if key in load})
+    options.update({key: load[key] for key in TOLD if key in load})
     if end["local"]:
-        found["local"] = end["local"]
+        options["local"] = end["local"]
     if load["interim"]:
-        found["interim"] = load["interim"]
+        options["interim"] = load["interim"]
     if test.endswith("RR"):
-        found["request_size"] = load.get("request_size", 1)
-        found["response_size"] = load.get("response_size", 1)
+        options["request_size"] = load.get("request_size", 1)
+        options["response_size"] = load.get("response_size", 1)
     for key, cpus in (("client_cpu", load["client_cpus"]), ("server_cpu", load["server_cpus"])):
         if cpus:
-            found[key] = cpus[index % len(cpus)]
-    return found
+            options[key] = cpus[index % len(cpus)]
+    return options
 
 
 def asked_beside(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
     """Return what the process of requests beside streams is asked for."""
-    found = {**asked(load, LOADED, end, port, 0), "before": before(load)}
+    options = {**asked(load, LOADED, end, port, 0), "before": before(load)}
     streams = range(1, load["streams"] + 1)
-    return {**found, "beside": [asked(load, "TCP_STREAM", end, port, index) for index in streams]}
+    return {**options, "beside": [asked(load, "TCP_STREAM", end, port, index) for index in streams]}
 
 
 def measure_argv(what: dict[str, Any]) -> list[str]:

@@ -23,8 +23,8 @@ LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "max", "stddev")
 BITS = 8 / 1e6  # Mbit of a byte
 
 
-def _number(given: Document, key: str, most: float = 2.0**63) -> float:
-    value = given.get(key)
+def _number(document: Document, key: str, most: float = 2.0**63) -> float:
+    value = document.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
     if not 0 <= value < most or not math.isfinite(value):
@@ -32,8 +32,8 @@ def _number(given: Document, key: str, most: float = 2.0**63) -> float:
     return float(value)
 
 
-def _whole(given: Document, key: str) -> int | None:
-    return int(_number(given, key)) if key in given else None
+def _whole(document: Document, key: str) -> int | None:
+    return int(_number(document, key)) if key in document else None
 
 
 def _parts(value: object, factor: float) -> list[Part]:
@@ -41,93 +41,95 @@ def _parts(value: object, factor: float) -> list[Part]:
     if not isinstance(value, list):
         raise ParseError("parts is not there, or not a list", 1)
     parts = []
-    for one in value:
-        if not isinstance(one, list) or len(one) != 3:
-            raise ParseError(f"not an interval: {str(one)[:40]!r}", 1)
-        given = dict(zip(("start", "end", "amount"), one))
-        start = _number(given, "start")
-        end = _number(given, "end")
+    for triple in value:
+        if not isinstance(triple, list) or len(triple) != 3:
+            raise ParseError(f"not an interval: {str(triple)[:40]!r}", 1)
+        interval = dict(zip(("start", "end", "amount"), triple))
+        start = _number(interval, "start")
+        end = _number(interval, "end")
         if end > start:
-            parts.append((start, end, _number(given, "amount") * factor / (end - start)))
+            parts.append((start, end, _number(interval, "amount") * factor / (end - start)))
     return parts
 
 
-def _latency(given: Document, key: str) -> dict[str, float | None] | None:
+def _latency(document: Document, key: str) -> dict[str, float | None] | None:
     """Return latencies, None where there were no requests."""
-    if given.get(key) is None:
+    if document.get(key) is None:
         return None
-    told = object_of(given[key], key)
-    return {name: _number(told, name) for name in LATENCIES}
+    latencies = object_of(document[key], key)
+    return {name: _number(latencies, name) for name in LATENCIES}
 
 
-def _classes(given: Document) -> dict[int, int]:
+def _classes(document: Document) -> dict[int, int]:
     """Return how many latencies were in each class: class ``n`` begins at 2^(n/64) ns."""
-    told = object_of(given.get("latency") or {}, "latency").get("classes", {})
-    found = {}
-    for name in object_of(told, "classes"):
+    classes = object_of(document.get("latency") or {}, "latency").get("classes", {})
+    counts = {}
+    for name in object_of(classes, "classes"):
         if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < MOST_CLASS):
             raise ParseError(f"not a class of latencies: {name[:40]!r}", 1)
-        found[int(name)] = int(_number(told, name))
-    return found
+        counts[int(name)] = int(_number(classes, name))
+    return counts
 
 
-def _cpu(told: Document) -> EngineCpu | None:
+def _cpu(seconds: Document) -> EngineCpu | None:
     """Return what an end's process needed of a CPU, as shares of the time."""
-    wall = _number(told, "wall")
+    wall = _number(seconds, "wall")
     if not wall:
         return None
-    return {"own": _number(told, "user") / wall, "kernel": _number(told, "system") / wall}
+    return {"own": _number(seconds, "user") / wall, "kernel": _number(seconds, "system") / wall}
 
 
-def _stream(given: Document, elapsed: float) -> StreamRow:
-    sender = given["client"]
-    receiver = given["server"]
-    if given["test"] == "TCP_MAERTS":
+def _stream(document: Document, elapsed: float) -> StreamRow:
+    sender = document["client"]
+    receiver = document["server"]
+    if document["test"] == "TCP_MAERTS":
         sender, receiver = receiver, sender
     return {
         "throughput_mbps": _number(receiver, "bytes") * BITS / elapsed,
         "throughput_sent_mbps": _number(sender, "bytes") * BITS / elapsed,
         "receive_calls_per_s": _number(receiver, "calls") / elapsed,
         "transactions_per_s": None,
-        "parts": _parts(given.get("parts"), BITS),
-        "mss": _whole(given, "mss"),
-        "retransmits": _whole(given, "retransmits"),
-        "message_size": _whole(given, "message_size"),
-        "send_socket_size": _whole(given, "send_socket"),
-        "recv_socket_size": _whole(given, "recv_socket"),
+        "parts": _parts(document.get("parts"), BITS),
+        "mss": _whole(document, "mss"),
+        "retransmits": _whole(document, "retransmits"),
+        "message_size": _whole(document, "message_size"),
+        "send_socket_size": _whole(document, "send_socket"),
+        "recv_socket_size": _whole(document, "recv_socket"),
     }
 
 
-def _requests(given: Document, elapsed: float) -> StreamRow:
+def _requests(document: Document, elapsed: float) -> StreamRow:
     row: StreamRow = {
         "throughput_mbps": None,
-        "transactions_per_s": _number(given, "transactions") / elapsed,
-        "parts": _parts(given.get("parts"), 1.0),
-        "latency_us": _latency(given, "latency") or {},
-        "latency_classes": _classes(given),
+        "transactions_per_s": _number(document, "transactions") / elapsed,
+        "parts": _parts(document.get("parts"), 1.0),
+        "latency_us": _latency(document, "latency") or {},
+        "latency_classes": _classes(document),
     }
-    unloaded = _latency(given, "unloaded")
+    unloaded = _latency(document, "unloaded")
     if unloaded:
         row["unloaded_us"] = unloaded
     return row
 
 
-def _row(given: Document) -> StreamRow:
-    elapsed = _number(given, "elapsed", LONGEST)
+def _row(document: Document) -> StreamRow:
+    elapsed = _number(document, "elapsed", LONGEST)
     if not elapsed:
         raise ParseError("elapsed is nothing", 1)
-    client = object_of(given.get("client"), "client")
-    server = object_of(given.get("server"), "server")
-    if not isinstance(given.get("test"), str):
-        raise ParseError(f"test is not a name: {str(given.get('test'))[:40]!r}", 1)
-    found: Any = _requests(given, elapsed) if "transactions" in given else _stream(given, elapsed)
-    found.update(
-        test=given["test"],
-        length=_number(given, "length", LONGEST),
+    client = object_of(document.get("client"), "client")
+    server = object_of(document.get("server"), "server")
+    if not isinstance(document.get("test"), str):
+        raise ParseError(f"test is not a name: {str(document.get('test'))[:40]!r}", 1)
+    row: Any = (
+        _requests(document, elapsed) if "transactions" in document else _stream(document, elapsed)
+    )
+    row.update(
+        test=document["test"],
+        length=_number(document, "length", LONGEST),
         elapsed_s=elapsed,
         engine_cpu={"client": _cpu(client), "server": _cpu(server)},
     )
-    return found
+    return row
 
 
 def rows(text: str) -> list[StreamRow]:
@@ -135,14 +137,14 @@ def rows(text: str) -> list[StreamRow]:
     text.
     """
     try:
-        given = object_of(json.loads(text), "the result")
+        document = object_of(json.loads(text), "the result")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of engine sockets: {text[:60]!r}", 1) from None
-    beside = given.get("beside", [])
+    beside = document.get("beside", [])
     if not isinstance(beside, list):
         raise ParseError("beside is not a list", 1)
-    requests = _row(given)
-    streams = [_row(object_of(one, "a stream")) for one in beside]
+    requests = _row(document)
+    streams = [_row(object_of(part, "a stream")) for part in beside]
     for stream in streams:
         _cut(stream, requests["parts"])
     return [requests, *streams]

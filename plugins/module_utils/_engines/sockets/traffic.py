@@ -37,7 +37,7 @@ import time
 from array import array
 from typing import Any, Callable, Dict, Iterator, NamedTuple
 
-Asked = Dict[str, Any]  # see :func:`.command.asked`
+Options = Dict[str, Any]  # see :func:`.command.asked`
 TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
@@ -217,18 +217,18 @@ def retransmitted(sock: socket.socket) -> int:
 # Datagrams
 
 
-def batch(asked: Asked) -> bytes:
+def batch(options: Options) -> bytes:
     """Return what one call sends: a datagram, or as many as the kernel cuts out of one call."""
-    size = asked.get("message_size") or DATAGRAM
-    count = min(MOST_SEGMENTS, LARGEST_DATAGRAM // size) if asked.get("udp_segment", True) else 1
+    size = options.get("message_size") or DATAGRAM
+    count = min(MOST_SEGMENTS, LARGEST_DATAGRAM // size) if options.get("udp_segment", True) else 1
     return bytes(size * count)
 
 
-def udp_socket(address: str, port: int, asked: Asked) -> socket.socket:
+def udp_socket(address: str, port: int, options: Options) -> socket.socket:
     """Return a bound socket that cuts and joins datagrams, where that is asked for."""
     sock = socket.socket(_family(address), socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    _set_buffers(sock, asked)
+    _set_buffers(sock, options)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(SILENCE))
     sock.bind((address, port))
     return sock
@@ -246,8 +246,8 @@ def refusal(error: OSError, size: int) -> str:
 
 def take_in(sock: socket.socket, buffer: bytearray) -> tuple[int, int]:
     """Return the bytes that one call takes in, and those of each datagram in it (UDP_GRO)."""
-    got, told, _flags, _peer = sock.recvmsg_into([buffer], socket.CMSG_SPACE(NUMBER.size))
-    for level, kind, data in told:
+    got, control, _flags, _peer = sock.recvmsg_into([buffer], socket.CMSG_SPACE(NUMBER.size))
+    for level, kind, data in control:
         if (level, kind) == (SOL_UDP, UDP_GRO):
             return got, int(NUMBER.unpack_from(data)[0])
     return got, got
@@ -308,11 +308,11 @@ class Latencies:
 
     def each(self) -> Iterator[tuple[int, int]]:
         """Give (ns, count), the shortest first."""
-        for place, count in enumerate(self.counts):
+        for index, count in enumerate(self.counts):
             if count:
-                yield (place << STEP) + (1 << STEP) // 2, count
-        for one in sorted(self.longer):
-            yield one, 1
+                yield (index << STEP) + (1 << STEP) // 2, count
+        for took in sorted(self.longer):
+            yield took, 1
 
     def shown(self) -> dict[str, object] | None:
         """Return latencies in us, and all of them counted by class; None without any.
@@ -325,23 +325,23 @@ class Latencies:
             return None
         mean = sum(took * count for took, count in pairs) / total
         variance = sum((took - mean) ** 2 * count for took, count in pairs) / total
-        found: dict[str, object] = {
+        shown: dict[str, object] = {
             "min": pairs[0][0] / 1e3,
             "mean": mean / 1e3,
             "max": pairs[-1][0] / 1e3,
             "stddev": math.sqrt(variance) / 1e3,
         }
         classes: dict[int, int] = {}
-        wanted = list(PERCENTILES)
-        seen = 0
+        percentiles = list(PERCENTILES)
+        counted = 0
         for took, count in pairs:
-            seen += count
-            while wanted and seen >= wanted[0][1] * total:
-                found[wanted.pop(0)[0]] = took / 1e3
-            place = int(math.log2(took) * OCTAVE)
-            classes[place] = classes.get(place, 0) + count
-        found["classes"] = classes
-        return found
+            counted += count
+            while percentiles and counted >= percentiles[0][1] * total:
+                shown[percentiles.pop(0)[0]] = took / 1e3
+            octave = int(math.log2(took) * OCTAVE)
+            classes[octave] = classes.get(octave, 0) + count
+        shown["classes"] = classes
+        return shown
 
 
 class Asking(NamedTuple):
@@ -353,17 +353,17 @@ class Asking(NamedTuple):
     latencies: Latencies
 
 
-def ask(sock: socket.socket, asked: Asked, seconds: float, ticks: Ticks) -> Asking:
+def ask(sock: socket.socket, options: Options, seconds: float, ticks: Ticks) -> Asking:
     """Send requests for some seconds, each after the answer to the one before."""
-    request = bytes(asked["request_size"])
-    answer = memoryview(bytearray(asked["response_size"]))
+    request = bytes(options["request_size"])
+    answer = memoryview(bytearray(options["response_size"]))
     udp = sock.type == socket.SOCK_DGRAM
     size = len(answer)
     number = 0
     lost = 0
-    found = Latencies()
-    counts = found.counts
-    longer = found.longer
+    latencies = Latencies()
+    counts = latencies.counts
+    longer = latencies.longer
     began = now = time.monotonic_ns()
     until = now + int(seconds * 1e9)
     due = ticks.due * 1e9
@@ -391,7 +391,7 @@ def ask(sock: socket.socket, asked: Asked, seconds: float, ticks: Ticks) -> Aski
             ticks.close(now / 1e9, number)
             due = ticks.due * 1e9
     ticks.close(now / 1e9, number)
-    return Asking(number, (now - began) / 1e9, lost, found)
+    return Asking(number, (now - began) / 1e9, lost, latencies)
 
 
 def _drain(sock: socket.socket) -> None:
@@ -401,18 +401,18 @@ def _drain(sock: socket.socket) -> None:
             sock.recv(1, socket.MSG_DONTWAIT)
 
 
-def answer_tcp(sock: socket.socket, asked: Asked) -> None:
+def answer_tcp(sock: socket.socket, options: Options) -> None:
     """Answer each request until the other end closes its sending side."""
-    request = memoryview(bytearray(asked["request_size"]))
-    answer = bytes(asked["response_size"])
+    request = memoryview(bytearray(options["request_size"]))
+    answer = bytes(options["response_size"])
     while fill(sock, request):
         sock.sendall(answer)
 
 
-def answer_udp(sock: socket.socket, asked: Asked, finished: Callable[[], bool]) -> None:
+def answer_udp(sock: socket.socket, options: Options, finished: Callable[[], bool]) -> None:
     """Answer each datagram until no more comes and the other end has finished."""
     buffer = bytearray(LARGEST_DATAGRAM)
-    answer = bytes(asked["response_size"])
+    answer = bytes(options["response_size"])
     while True:
         try:
             sock.recv_into(buffer)
@@ -437,13 +437,13 @@ def flow(there: tuple[str, int], source: tuple[str, int] | None, request: bytes)
             pass
 
 
-def flows(asked: Asked, seconds: float, ticks: Ticks) -> Asking:
+def flows(options: Options, seconds: float, ticks: Ticks) -> Asking:
     """Make flows one after the other for some seconds."""
-    there = (asked["address"], asked["port"])
-    source = _source(asked)
-    request = bytes(asked["request_size"])
+    there = (options["address"], options["port"])
+    source = _source(options)
+    request = bytes(options["request_size"])
     number = 0
-    found = Latencies()
+    latencies = Latencies()
     began = now = time.monotonic_ns()
     until = now + int(seconds * 1e9)
     while now < until:
@@ -451,14 +451,14 @@ def flows(asked: Asked, seconds: float, ticks: Ticks) -> Asking:
         later = time.monotonic_ns()
         number += 1
         if (later - now) >> STEP < STEPS:
-            found.counts[(later - now) >> STEP] += 1
+            latencies.counts[(later - now) >> STEP] += 1
         else:
-            found.longer.append(later - now)
+            latencies.longer.append(later - now)
         now = later
         if now >= ticks.due * 1e9:
             ticks.close(now / 1e9, number)
     ticks.close(now / 1e9, number)
-    return Asking(number, (now - began) / 1e9, 0, found)
+    return Asking(number, (now - began) / 1e9, 0, latencies)
 
 
 # Both ends
@@ -472,31 +472,31 @@ def _timeval(seconds: float) -> bytes:
     return TIMEOUT.pack(int(seconds), int(seconds % 1 * 1e6))
 
 
-def _source(asked: Asked) -> tuple[str, int] | None:
-    return (asked["local"], 0) if asked.get("local") else None
+def _source(options: Options) -> tuple[str, int] | None:
+    return (options["local"], 0) if options.get("local") else None
 
 
-def _set_buffers(sock: socket.socket, asked: Asked) -> None:
+def _set_buffers(sock: socket.socket, options: Options) -> None:
     """Give a socket the sizes that are asked for; else it keeps the system's own."""
     for option, key in ((socket.SO_SNDBUF, "send_socket"), (socket.SO_RCVBUF, "recv_socket")):
-        if asked.get(key):
-            sock.setsockopt(socket.SOL_SOCKET, option, int(asked[key]))
+        if options.get(key):
+            sock.setsockopt(socket.SOL_SOCKET, option, int(options[key]))
 
 
-def _require_algorithm(asked: Asked) -> None:
+def _require_algorithm(options: Options) -> None:
     """Raise ValueError for an algorithm of TCP that this kernel has not loaded: to name it would
     load a module where the server may do that.
     """
-    name = asked.get("congestion_control")
+    name = options.get("congestion_control")
     with open(AVAILABLE) as stream:
         if name and name not in stream.read().split():
             raise ValueError(f"the kernel has no congestion control {name}: modprobe tcp_{name}")
 
 
-def _set_congestion(sock: socket.socket, asked: Asked) -> None:
+def _set_congestion(sock: socket.socket, options: Options) -> None:
     """Let TCP use the algorithm that is asked for."""
-    if asked.get("congestion_control"):
-        name = str(asked["congestion_control"]).encode()
+    if options.get("congestion_control"):
+        name = str(options["congestion_control"]).encode()
         sock.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name)
 
 
@@ -554,9 +554,9 @@ def _answer_of(text: bytes) -> dict[str, object]:
     return heard
 
 
-def _number(asked: Asked, key: str) -> float:
+def _number(options: Options, key: str) -> float:
     """Return a number that a client asks for; raise ValueError where it is out of its range."""
-    value: Any = asked.get(key)
+    value: Any = options.get(key)
     kinds = (int, float) if key in FRACTIONS else (int,)
     least, most = RANGES[key]
     if type(value) not in kinds or not least <= value <= most:
@@ -569,26 +569,26 @@ def _in_words(error: Exception) -> str:
     return text or type(error).__name__
 
 
-def checked(asked: Asked) -> Asked:
+def checked(options: Options) -> Options:
     """Return what a client asks of the server, without what the server does not use; raise
     ValueError for a value that no workload has.
     """
-    found: Asked = {"test": str(asked["test"]), "before": 0}
-    if found["test"] not in TESTS:
+    result: Options = {"test": str(options["test"]), "before": 0}
+    if result["test"] not in TESTS:
         raise ValueError("the server has no such test")
     for key in RANGES:
-        if key in asked or key in ("seconds", *TESTS[found["test"]]):
-            found[key] = _number(asked, key)
+        if key in options or key in ("seconds", *TESTS[result["test"]]):
+            result[key] = _number(options, key)
     for key in SWITCHES:
-        if type(asked.get(key, True)) is not bool:
+        if type(options.get(key, True)) is not bool:
             raise ValueError(f"{key} is neither true nor false")
-        found[key] = asked.get(key, True)
-    if "congestion_control" in asked:
-        name = asked["congestion_control"]
+        result[key] = options.get(key, True)
+    if "congestion_control" in options:
+        name = options["congestion_control"]
         if not isinstance(name, str) or not ALGORITHM.match(name):
             raise ValueError("congestion_control is not the name of an algorithm")
-        found["congestion_control"] = name
-    return found
+        result["congestion_control"] = name
+    return result
 
 
 # The server's door. Engine payload has the same text: each file runs alone on a node.
@@ -613,11 +613,11 @@ class Guests(NamedTuple):
 def guests(text: str) -> Guests:
     """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
     try:
-        given = json.loads(text)
-        peers = frozenset(map(_plain_address, given["peers"]))
-        if not TOKEN.match(given["token"]) or not peers:
+        document = json.loads(text)
+        peers = frozenset(map(_plain_address, document["peers"]))
+        if not TOKEN.match(document["token"]) or not peers:
             raise ValueError("the token is too short, or there are no peers")
-        return Guests(given["token"].encode() + b"\n", peers)
+        return Guests(document["token"].encode() + b"\n", peers)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         sys.stderr.write(f"standard input does not say who may connect: {error}\n")
         raise SystemExit(2)
@@ -737,7 +737,7 @@ class Door:
         """Close the oldest connection of the address that has most of those that wait."""
         counts = collections.Counter(caller.peer for caller in self.callers.values())
         for peer, _count in counts.most_common(1):
-            self.close(next(one for one in self.callers.values() if one.peer == peer))
+            self.close(next(waiting for waiting in self.callers.values() if waiting.peer == peer))
 
     def attend(self, caller: Caller, flags: int) -> None:
         """Do what a connection asks for; where it has not said all of that, wait for more."""
@@ -887,20 +887,20 @@ class SocketsServer(Door):
 
     def start(self, caller: Caller, line: bytes) -> None:
         """Start the process that does what a connection asks for."""
-        asked = checked(_object(line))
+        options = checked(_object(line))
         if len(self.tests) >= MOST_TESTS:
             raise ValueError("the server has too many tests")
-        if asked["test"] == "TCP_CRR":
-            size = asked["response_size"]
-            self.flows[caller.peer] = Flow(asked["request_size"], bytes(size), size)
+        if options["test"] == "TCP_CRR":
+            size = options["response_size"]
+            self.flows[caller.peer] = Flow(options["request_size"], bytes(size), size)
         pid = os.fork()
         if pid:
             self.tests[pid] = caller.peer
             return
         try:
             self.leave(caller.connection)
-            signal.setitimer(signal.ITIMER_REAL, asked["before"] + asked["seconds"] + GRACE)
-            self.begin(caller.connection, asked, caller.peer)
+            signal.setitimer(signal.ITIMER_REAL, options["before"] + options["seconds"] + GRACE)
+            self.begin(caller.connection, options, caller.peer)
         finally:
             os._exit(0)
 
@@ -913,36 +913,36 @@ class SocketsServer(Door):
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             connection.setsockopt(socket.SOL_SOCKET, option, _timeval(0))
 
-    def begin(self, connection: socket.socket, asked: Asked, peer: str) -> None:
+    def begin(self, connection: socket.socket, options: Options, peer: str) -> None:
         """Be the server of one connection, in a process of its own."""
         control = ControlLine(connection)
         try:
-            _require_algorithm(asked)
-            if asked["test"] != "TCP_STREAM":  # of a stream the other end is the sender
-                _set_congestion(connection, asked)
-            _bind_cpu(asked.get("server_cpu"))
-            control.say(self.counts(control, asked, peer))
+            _require_algorithm(options)
+            if options["test"] != "TCP_STREAM":  # of a stream the other end is the sender
+                _set_congestion(connection, options)
+            _bind_cpu(options.get("server_cpu"))
+            control.say(self.counts(control, options, peer))
         except Exception as error:  # the client reports it
             control.say({"error": _in_words(error)})
 
-    def counts(self, control: ControlLine, asked: Asked, peer: str) -> dict[str, object]:
+    def counts(self, control: ControlLine, options: Options, peer: str) -> dict[str, object]:
         """Do the server's part of a test, and return what it counts."""
-        if asked["test"].startswith("UDP_"):
-            return self.datagrams(control, asked, peer)
-        if asked["test"] == "TCP_CRR":
+        if options["test"].startswith("UDP_"):
+            return self.datagrams(control, options, peer)
+        if options["test"] == "TCP_CRR":
             return self.count_flows(control)
-        return SERVED[asked["test"]](control, asked)
+        return SERVED[options["test"]](control, options)
 
-    def datagrams(self, control: ControlLine, asked: Asked, peer: str) -> dict[str, object]:
+    def datagrams(self, control: ControlLine, options: Options, peer: str) -> dict[str, object]:
         """Take in datagrams, or answer them."""
-        with udp_socket(*self.here, asked) as sock:
-            sock.connect((peer, asked["from_port"]))
-            if asked["test"] == "UDP_RR":
+        with udp_socket(*self.here, options) as sock:
+            sock.connect((peer, options["from_port"]))
+            if options["test"] == "UDP_RR":
                 control.say({"ready": True})
                 usage = Usage()
-                answer_udp(sock, asked, control.finished)
+                answer_udp(sock, options, control.finished)
                 return {**usage.shown()}
-            if asked.get("udp_gro", True):
+            if options.get("udp_gro", True):
                 sock.setsockopt(SOL_UDP, UDP_GRO, 1)
             control.say({"ready": True, **_sizes(sock)})
             usage = Usage()
@@ -964,9 +964,9 @@ class SocketsServer(Door):
 
 def _cpu_of(pid: int) -> tuple[float, float]:
     """Return the seconds that a process has needed for its own code and in the kernel, proc(5)."""
-    words = _stat(pid)
+    fields = _stat(pid)
     hertz = os.sysconf("SC_CLK_TCK")
-    return int(words[11]) / hertz, int(words[12]) / hertz
+    return int(fields[11]) / hertz, int(fields[12]) / hertz
 
 
 def _age() -> float:
@@ -986,34 +986,34 @@ def _bind_cpu(cpu: object) -> None:
         os.sched_setaffinity(0, [int(str(cpu))])
 
 
-def _serve_stream(control: ControlLine, asked: Asked) -> dict[str, object]:
+def _serve_stream(control: ControlLine, options: Options) -> dict[str, object]:
     sock = control.connection
-    _set_buffers(sock, asked)
+    _set_buffers(sock, options)
     control.say({"ready": True, **_sizes(sock)})
-    sink = Sink(asked.get("receive_size") or 2 * CALL)
+    sink = Sink(options.get("receive_size") or 2 * CALL)
     sock.recv(1, socket.MSG_PEEK)  # until the stream begins
     usage = Usage()
     done = sink.drain(sock, Ticks(0))
     return {**usage.shown(), "bytes": done.amount, "calls": done.calls}
 
 
-def _serve_reverse(control: ControlLine, asked: Asked) -> dict[str, object]:
+def _serve_reverse(control: ControlLine, options: Options) -> dict[str, object]:
     sock = control.connection
-    _set_buffers(sock, asked)
+    _set_buffers(sock, options)
     control.say({"ready": True, **_sizes(sock)})
     sock.recv(1)  # until the client has read the line
     usage = Usage()
-    data = bytes(asked.get("message_size") or CALL)
-    rate = asked.get("rate_mbps") or 0
-    done = send(sock, data, asked["seconds"], Ticks(0), rate)
+    data = bytes(options.get("message_size") or CALL)
+    rate = options.get("rate_mbps") or 0
+    done = send(sock, data, options["seconds"], Ticks(0), rate)
     counts = {"bytes": done.amount, "calls": done.calls, "retransmits": retransmitted(sock)}
     return {**usage.shown(), **counts}
 
 
-def _serve_requests(control: ControlLine, asked: Asked) -> dict[str, object]:
+def _serve_requests(control: ControlLine, options: Options) -> dict[str, object]:
     control.say({"ready": True})
     usage = Usage()
-    answer_tcp(control.connection, asked)
+    answer_tcp(control.connection, options)
     return {**usage.shown()}
 
 
@@ -1031,35 +1031,35 @@ SERVED = {
 class SocketsClient:
     """The end that measures: it asks for a test, makes its part and hears the server's counts."""
 
-    def __init__(self, asked: Asked, starter: socket.socket | None = None) -> None:
-        self.asked = asked
+    def __init__(self, options: Options, starter: socket.socket | None = None) -> None:
+        self.options = options
         self.starter = starter  # says when the traffic may begin
         self.ticks = Ticks(0)
-        self.found: dict[str, object] = {"test": asked["test"], "length": asked["seconds"]}
-        there = (asked["address"], asked["port"])
-        self.sock = socket.create_connection(there, CONNECTED, _source(asked))
+        self.result: dict[str, object] = {"test": options["test"], "length": options["seconds"]}
+        there = (options["address"], options["port"])
+        self.sock = socket.create_connection(there, CONNECTED, _source(options))
         self.sock.settimeout(None)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(PATIENCE))
-        _set_congestion(self.sock, asked)
+        _set_congestion(self.sock, options)
         self.control = ControlLine(self.sock)
 
     def measure(self) -> dict[str, object]:
         """Return what was found, see :mod:`.output`."""
-        if str(self.asked["test"]).startswith("UDP_"):
+        if str(self.options["test"]).startswith("UDP_"):
             self.datagrams()
         else:
-            MEASURED[str(self.asked["test"])](self)
-        return {**self.found, "parts": self.ticks.parts}
+            MEASURED[str(self.options["test"])](self)
+        return {**self.result, "parts": self.ticks.parts}
 
     def begin(self, **more: object) -> dict[str, object]:
         """Ask for the test, and wait for what has to come before the traffic; return the answer."""
-        told = {key: value for key, value in self.asked.items() if key != "beside"}
+        options = {key: value for key, value in self.options.items() if key != "beside"}
         token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
-        self.control.say({**told, **more}, token)
+        self.control.say({**options, **more}, token)
         ready = self.control.hear()
         if self.starter:
             self.starter.recv(1)
-        self.ticks = Ticks(self.asked.get("interim") or 0)
+        self.ticks = Ticks(self.options.get("interim") or 0)
         return ready
 
     def end(self) -> dict[str, object]:
@@ -1069,7 +1069,7 @@ class SocketsClient:
 
     def add_stream(self, done: Done, client: dict[str, float], server: dict[str, object]) -> None:
         """Add what was sent and what arrived."""
-        self.found.update(
+        self.result.update(
             elapsed=done.elapsed,
             client={**client, "bytes": done.amount, "calls": done.calls},
             server=server,
@@ -1077,7 +1077,7 @@ class SocketsClient:
 
     def add_requests(self, asking: Asking, client: dict[str, float]) -> None:
         """Add what requests took."""
-        self.found.update(
+        self.result.update(
             elapsed=asking.elapsed,
             transactions=asking.transactions,
             lost=asking.lost,
@@ -1088,86 +1088,86 @@ class SocketsClient:
 
     def stream(self) -> None:
         """Send a TCP stream."""
-        _set_buffers(self.sock, self.asked)
+        _set_buffers(self.sock, self.options)
         ready = self.begin()
-        data = bytes(self.asked.get("message_size") or CALL)
-        rate = self.asked.get("rate_mbps") or 0
+        data = bytes(self.options.get("message_size") or CALL)
+        rate = self.options.get("rate_mbps") or 0
         usage = Usage()
-        done = send(self.sock, data, self.asked["seconds"], self.ticks, rate)
+        done = send(self.sock, data, self.options["seconds"], self.ticks, rate)
         client = usage.shown()
         mss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         sizes = {**_sizes(self.sock), "recv_socket": ready["recv_socket"]}
         self.add_stream(done, client, self.end())
         lost = retransmitted(self.sock)
-        self.found.update(sizes, mss=mss, message_size=len(data), retransmits=lost)
+        self.result.update(sizes, mss=mss, message_size=len(data), retransmits=lost)
 
     def reverse(self) -> None:
         """Take in a TCP stream."""
-        _set_buffers(self.sock, self.asked)
+        _set_buffers(self.sock, self.options)
         ready = self.begin()
         self.sock.send(b"!")
         usage = Usage()
-        sink = Sink(self.asked.get("receive_size") or 2 * CALL)
+        sink = Sink(self.options.get("receive_size") or 2 * CALL)
         done = sink.drain(self.sock, self.ticks)
         client = usage.shown()
         server = _answer_of(sink.text)
         self.add_stream(done, client, server)
         mss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         sizes = {**_sizes(self.sock), "send_socket": ready["send_socket"]}
-        size = self.asked.get("message_size") or CALL
+        size = self.options.get("message_size") or CALL
         lost = server["retransmits"]
-        self.found.update(sizes, mss=mss, message_size=size, retransmits=lost)
+        self.result.update(sizes, mss=mss, message_size=size, retransmits=lost)
 
     def requests(self) -> None:
         """Ask and wait for each answer."""
         self.begin()
         usage = Usage()
-        asking = ask(self.sock, self.asked, self.asked["seconds"], self.ticks)
+        asking = ask(self.sock, self.options, self.options["seconds"], self.ticks)
         self.add_requests(asking, usage.shown())
 
     def loaded(self) -> None:
         """Ask while nothing else runs, then beside streams."""
-        asked = self.asked
-        seconds = asked["seconds"] + 2 * ASIDE
-        more = {"seconds": seconds, "before": asked["before"]}
-        beside = [StreamBeside({**stream, **more}) for stream in asked["beside"]]
+        options = self.options
+        seconds = options["seconds"] + 2 * ASIDE
+        more = {"seconds": seconds, "before": options["before"]}
+        beside = [StreamBeside({**stream, **more}) for stream in options["beside"]]
         self.begin()
         # The CPU is counted from ``before`` on, whatever Python needs to start.
-        alone = ask(self.sock, asked, max(ASIDE, asked["before"] - ASIDE - _age()), Ticks(0))
-        for one in beside:
-            one.start()
-        ask(self.sock, asked, ASIDE, Ticks(0))
+        alone = ask(self.sock, options, max(ASIDE, options["before"] - ASIDE - _age()), Ticks(0))
+        for client in beside:
+            client.start()
+        ask(self.sock, options, ASIDE, Ticks(0))
         usage = Usage()
-        self.ticks = Ticks(asked.get("interim") or 0)
-        asking = ask(self.sock, asked, asked["seconds"], self.ticks)
+        self.ticks = Ticks(options.get("interim") or 0)
+        asking = ask(self.sock, options, options["seconds"], self.ticks)
         self.add_requests(asking, usage.shown())
-        self.found["unloaded"] = alone.latencies.shown()
-        self.found["beside"] = [one.result() for one in beside]
+        self.result["unloaded"] = alone.latencies.shown()
+        self.result["beside"] = [client.result() for client in beside]
 
     def flows(self) -> None:
         """Make a connection for each request."""
         self.begin()
         usage = Usage()
-        self.add_requests(flows(self.asked, self.asked["seconds"], self.ticks), usage.shown())
+        self.add_requests(flows(self.options, self.options["seconds"], self.ticks), usage.shown())
 
     def datagrams(self) -> None:
         """Send datagrams, or ask with them."""
-        asked = self.asked
-        with udp_socket(self.sock.getsockname()[0], 0, asked) as sock:
-            sock.connect((asked["address"], asked["port"]))
+        options = self.options
+        with udp_socket(self.sock.getsockname()[0], 0, options) as sock:
+            sock.connect((options["address"], options["port"]))
             ready = self.begin(from_port=sock.getsockname()[1])
             usage = Usage()
-            if asked["test"] == "UDP_RR":
-                asking = ask(sock, asked, asked["seconds"], self.ticks)
+            if options["test"] == "UDP_RR":
+                asking = ask(sock, options, options["seconds"], self.ticks)
                 self.add_requests(asking, usage.shown())
                 return
-            data = batch(asked)
-            size = asked.get("message_size") or DATAGRAM
+            data = batch(options)
+            size = options.get("message_size") or DATAGRAM
             if len(data) > size:
                 sock.setsockopt(SOL_UDP, UDP_SEGMENT, size)
-            rate = asked.get("rate_mbps") or 0
+            rate = options.get("rate_mbps") or 0
             try:
-                done = send(sock, data, asked["seconds"], self.ticks, rate)
+                done = send(sock, data, options["seconds"], self.ticks, rate)
             except OSError as error:
                 raise SystemExit(refusal(error, size)) if len(data) > size else error
             used = usage.shown()
@@ -1177,17 +1177,17 @@ class SocketsClient:
                 raise SystemExit(wrong)
             self.add_stream(done, used, server)
             sizes = {**_sizes(sock), "recv_socket": ready["recv_socket"]}
-            self.found.update(sizes, message_size=size)
+            self.result.update(sizes, message_size=size)
 
 
 class StreamBeside:
     """A stream in a process of its own, which begins when it is told to."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, options: Options) -> None:
         self.ours, theirs = socket.socketpair()
         if os.fork() == 0:
             try:
-                theirs.sendall(json.dumps(measured(asked, theirs)).encode())
+                theirs.sendall(json.dumps(measured(options, theirs)).encode())
             finally:
                 os._exit(0)
         theirs.close()
@@ -1198,28 +1198,28 @@ class StreamBeside:
 
     def result(self) -> dict[str, object]:
         """Return what the stream found, once it has ended."""
-        with self.ours.makefile("rb") as told:
-            return _object(told.read() or b'{"error": "a stream has ended early"}')
+        with self.ours.makefile("rb") as answer:
+            return _object(answer.read() or b'{"error": "a stream has ended early"}')
 
 
-def measured(asked: Asked, starter: socket.socket | None = None) -> dict[str, object]:
+def measured(options: Options, starter: socket.socket | None = None) -> dict[str, object]:
     """Return what was found, or the error in words."""
-    where = f"{asked['address']} port {asked['port']}"
-    _bind_cpu(asked.get("client_cpu"))
+    where = f"{options['address']} port {options['port']}"
+    _bind_cpu(options.get("client_cpu"))
     try:
-        return SocketsClient(asked, starter).measure()
+        return SocketsClient(options, starter).measure()
     except BlockingIOError:
         return {"error": f"{where}: no answer for {PATIENCE:g} s"}
     except OSError as error:
         return {"error": f"{where}: {error.strerror or error}"}
 
 
-def errors_of(found: dict[str, object]) -> list[str]:
+def errors_of(result: dict[str, object]) -> list[str]:
     """Return what went wrong, of the streams beside requests too."""
-    errors = [str(found["error"])] if "error" in found else []
-    beside = found.get("beside")
-    for one in beside if isinstance(beside, list) else []:
-        errors += errors_of(one)
+    errors = [str(result["error"])] if "error" in result else []
+    beside = result.get("beside")
+    for stream in beside if isinstance(beside, list) else []:
+        errors += errors_of(stream)
     return errors
 
 
@@ -1232,18 +1232,18 @@ MEASURED = {
 }
 
 
-def main(words: list[str]) -> None:
+def main(argv: list[str]) -> None:
     """Run one end."""
-    if words[0] == "serve":
+    if argv[0] == "serve":
         allow_many_files()
-        SocketsServer(words[1], int(words[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
+        SocketsServer(argv[1], int(argv[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
     if TOKEN_VARIABLE not in os.environ:
         raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
-    found = measured(json.loads(words[1]))
-    errors = errors_of(found)
+    result = measured(json.loads(argv[1]))
+    errors = errors_of(result)
     if errors:
         raise SystemExit(errors[0])
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":
