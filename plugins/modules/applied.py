@@ -85,9 +85,9 @@ def kept_after(
         return kept
     today = applied_today(kept) if kept else None
     after = applied.merge(today, changed)
-    known = cast(snapshot.KeptApplied, today or {}).get("applied")
+    earlier = cast(snapshot.KeptApplied, today or {}).get("applied")
     set_now = applied.settings_now(changed["devices"], devices)
-    recorded = applied.record(known, set_now, time.time(), snapshot.boot_id())
+    recorded = applied.record(earlier, set_now, time.time(), snapshot.boot_id())
     return cast(snapshot.Snapshot, {**(after or changed), "applied": recorded})
 
 
@@ -98,10 +98,10 @@ def applied_today(kept: snapshot.Snapshot) -> snapshot.Snapshot:
         **kept,
         "devices": identity.resolve(kept["devices"], same_boot).items,
     }
-    known = cast(snapshot.KeptApplied, kept).get("applied")
-    if known:
-        devices = identity.resolve(known["devices"], same_boot).items
-        renamed["applied"] = {**known, "devices": devices}
+    earlier = cast(snapshot.KeptApplied, kept).get("applied")
+    if earlier:
+        devices = identity.resolve(earlier["devices"], same_boot).items
+        renamed["applied"] = {**earlier, "devices": devices}
     return cast(snapshot.Snapshot, renamed)
 
 
@@ -114,10 +114,10 @@ def with_gone(
     same_boot = snapshot.same_boot(kept)
     gone = identity.resolve(kept["devices"], same_boot).gone
     devices = after["devices"] + identity.of_no_boot(gone)
-    known = cast(snapshot.KeptApplied, kept).get("applied")
+    earlier = cast(snapshot.KeptApplied, kept).get("applied")
     recorded = cast(snapshot.KeptApplied, after)["applied"]
-    if known:
-        gone = identity.resolve(known["devices"], same_boot).gone
+    if earlier:
+        gone = identity.resolve(earlier["devices"], same_boot).gone
         recorded = {**recorded, "devices": recorded["devices"] + identity.of_no_boot(gone)}
     return cast(snapshot.Snapshot, {**after, "devices": devices, "applied": recorded})
 

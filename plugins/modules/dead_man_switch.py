@@ -253,13 +253,13 @@ def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
     """Return what the switch is to watch, None where no harm is asked for."""
     if params["harms"] is None:
         return None
-    asked = harm.checked(params["harms"])
+    harms = harm.checked(params["harms"])
     connection = management.connection() if params["harms"]["controller"] else None
     if connection:
         controller = connection.split()[0].partition("%")[0]
-        asked["answers"].append({"netns": None, "address": controller})
-        asked["controller"] = controller
-    return asked
+        harms["answers"].append({"netns": None, "address": controller})
+        harms["controller"] = controller
+    return harms
 
 
 def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
@@ -286,8 +286,8 @@ def is_same(
     state: ProcessState | None, params: dict[str, Any], watched: harm.Watchlist | None
 ) -> bool:
     """Return whether the wanted switch waits already."""
-    asked = {"minutes": params["minutes"], "path": params["path"], "schema": snapshot.SCHEMA}
-    if state is None or any(state.get(key) != value for key, value in asked.items()):
+    options = {"minutes": params["minutes"], "path": params["path"], "schema": snapshot.SCHEMA}
+    if state is None or any(state.get(key) != value for key, value in options.items()):
         return False
     return harm.is_asked(watchlist(), watched)
 
@@ -307,7 +307,7 @@ def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) ->
 def silent_of(state: ProcessState | None) -> list[str]:
     """Return the addresses that a switch cannot watch."""
     watched = watchlist() if state else None
-    return [one["address"] for one in watched["silent"]] if watched else []
+    return [target["address"] for target in watched["silent"]] if watched else []
 
 
 def alive(params: dict[str, Any]) -> dict[str, Any]:

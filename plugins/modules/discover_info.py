@@ -180,8 +180,8 @@ def followed(end: PathEnd, others: list[Begin] | None) -> list[FoundPath]:
 def found(module: AnsibleModule) -> dict[str, Any]:
     """Return what lies on the way of each path."""
     paths: list[FoundPath] = []
-    given = (module.params[name] or "" for name in runtimes.Chosen._fields)
-    chosen = runtimes.Chosen(*given)
+    choices = (module.params[name] or "" for name in runtimes.Chosen._fields)
+    chosen = runtimes.Chosen(*choices)
     for end in module.params["ends"]:
         end["runtime"] = chosen
         paths += followed(end, module.params["others"])

@@ -117,18 +117,18 @@ def converge(module: AnsibleModule) -> Returned:
             params["probe_port"],
             ports[params["tunnel_type"]],
         )
-    known = (
+    program = (
         firewall.Nftables(params["chain"])
         if params["method"] == "nftables"
         else firewall.Firewalld(params["device"])
     )
-    before = known.read(missing_ok=params["state"] == "absent")
-    commands = firewall.plan(known, before, rules)
+    before = program.read(missing_ok=params["state"] == "absent")
+    commands = firewall.plan(program, before, rules)
     after = [str(rule) for rule in rules]
     if not module.check_mode:
         for command in commands:
             run(command)
-        after = list(known.read()) if commands else list(before)
+        after = list(program.read()) if commands else list(before)
     return {
         "changed": bool(commands),
         "rules": sorted(after),

@@ -130,25 +130,25 @@ DEVICE_SPEC = {
 }
 
 
-def read(wanted: list[WantedLink]) -> LinksByNamespace:
+def read(devices: list[WantedLink]) -> LinksByNamespace:
     """Return the links of every namespace that a device is in."""
-    namespaces = {device["netns"] for device in wanted}
+    namespaces = {device["netns"] for device in devices}
     return {netns: links.read(netns) for netns in namespaces}
 
 
 def converge(module: AnsibleModule) -> Returned:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
-    wanted = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
-    elsewhere = any(device["netns"] for device in wanted)
+    devices = wanted_devices(params["devices"], params["netns"], params["mtu"], params["up"])
+    elsewhere = any(device["netns"] for device in devices)
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"] if elsewhere else ["CAP_NET_ADMIN"])
-    before, after, steps = plan(read(wanted), wanted)
+    before, after, steps = plan(read(devices), devices)
     management.check(
         [key for key in before if before[key] != after[key]], params["allow_management_device"]
     )
     if steps and not module.check_mode:
         apply(steps)
-        after = plan(read(wanted), wanted)[0]
+        after = plan(read(devices), devices)[0]
     return result_of("devices", before, after, steps)
 
 

@@ -273,9 +273,9 @@ MACHINE_SPEC = {
 }
 
 
-def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, asked: str) -> None:
+def carry_out(lab: str, folder: str, plan: MachinePlan, before: MachinesState, choice: str) -> None:
     """Do what is planned."""
-    accel = qemu.accelerator(asked, plan.start[0]["image"]) if plan.start else ""
+    accel = qemu.accelerator(choice, plan.start[0]["image"]) if plan.start else ""
     qemu.stop(plan.stop, before)
     apply(plan.steps)
     if plan.start:
@@ -290,22 +290,22 @@ def converge(module: AnsibleModule) -> Returned:
     folder = module.params["folder"]
     present = module.params["state"] == "present"
     accel = module.params["accel"]
-    wanted = validate(lab, folder, module.params["machines"])
-    names = [machine["name"] for machine in wanted]
+    machines = validate(lab, folder, module.params["machines"])
+    names = [machine["name"] for machine in machines]
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     if present:
-        require_files(wanted)
+        require_files(machines)
     lock_labs()
     before = read_state(lab, folder)
     plan = (
-        plan_present(lab, folder, wanted, before)
+        plan_present(lab, folder, machines, before)
         if present
         else plan_absent(lab, folder, names, before)
     )
     if not module.check_mode:
         carry_out(lab, folder, plan, before, accel)
     was = summary(before, names)
-    now = predict(was, wanted, accel, plan) if present else []
+    now = predict(was, machines, accel, plan) if present else []
     if present and not module.check_mode:
         now = summary(read_state(lab, folder), names)
     started = [machine["name"] for machine in plan.start]

@@ -180,23 +180,23 @@ def of_host(items: Iterable[Any]) -> list[str]:
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what the node is and how it is set up."""
     devices = [network.device_name(device) for device in module.params["devices"]]
-    found = {
+    manifest = {
         "changed": False,
         "host": conditions.host(),
         "ovs": read_ovs([*devices, *of_host(module.params["settings_of"])]),
         "links": {device: conditions.link(device) for device in devices},
     }
     if module.params["results"] and not module.check_mode:
-        asked = {
+        requested = {
             "devices": module.params["settings_of"],
             "netns": None,
             "gather": SETTINGS,
             "flow_types": FLOW_TYPES,
         }
-        found.update(devices=read(asked), kernel_log=read_kernel_log())
+        manifest.update(devices=read(requested), kernel_log=read_kernel_log())
         if module.params["exchange"]:
-            found["exchanges"] = exchange.exchanges(module.params["exchange"])
-    return found
+            manifest["exchanges"] = exchange.exchanges(module.params["exchange"])
+    return manifest
 
 
 def main() -> None:

@@ -167,15 +167,15 @@ def checked(servers: list[dict[str, Any]], engine: str, count: int) -> list[runn
     by_label = {}
     for server in servers:
         end = endpoint(server)
-        known: running.Server = {
+        entry: running.Server = {
             "netns": end["netns"],
             "address": end["address"],
             "port": end["port"],
             "engine": engine,
         }
         if count > 1:
-            known["count"] = count
-        by_label[running.label(known)] = known
+            entry["count"] = count
+        by_label[running.label(entry)] = entry
     return list(by_label.values())
 
 
@@ -197,11 +197,11 @@ def names(before: Known, paths: Iterable[str]) -> list[str]:
     """Return what the processes of state files are called; a file whose process is gone goes by its
     own name.
     """
-    found: list[str] = []
+    names: list[str] = []
     for path in paths:
         there = before[path]
-        found += running.labels(there["server"]) if there else [os.path.basename(path)]
-    return sorted(found)
+        names += running.labels(there["server"]) if there else [os.path.basename(path)]
+    return sorted(names)
 
 
 def carry_out(before: Known, change: Change, check_mode: bool) -> None:
@@ -216,11 +216,11 @@ def carry_out(before: Known, change: Change, check_mode: bool) -> None:
 
 
 def access_of(
-    params: dict[str, Any], before: Known, wanted: list[running.Server]
+    params: dict[str, Any], before: Known, listed: list[running.Server]
 ) -> running.Access:
     """Return who may connect; raise InputError where nobody may."""
     peers = checked_peers(params["peers"] or ())
-    if wanted and params["state"] == "present" and not peers:
+    if listed and params["state"] == "present" and not peers:
         raise InputError(
             "no address may connect to the servers",
             "peers",
@@ -236,10 +236,10 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     each = number(params["each"], "each", 1, 1000)
     count = 1 if params["servers"] else each
     servers = params["servers"] or servers_of(params["endpoints"] or {}, port)
-    wanted = checked(servers, params["engine"], count)
+    listed = checked(servers, params["engine"], count)
     before = running.known()
-    access = access_of(params, before, wanted)
-    stop, start = running.plan(before, wanted, params["state"], params["purge"], access)
+    access = access_of(params, before, listed)
+    stop, start = running.plan(before, listed, params["state"], params["purge"], access)
     carry_out(before, Change(stop, start, access), module.check_mode)
     alive = names(before, [path for path in before if before[path]])
     stopped = names(before, stop)

@@ -255,14 +255,14 @@ NODE_SPEC = {
 }
 
 
-def make(lab: str, wanted: list[Node], state: str, names: list[str], check_mode: bool) -> Returned:
+def make(lab: str, nodes: list[Node], state: str, names: list[str], check_mode: bool) -> Returned:
     """Bring the nodes to what is wanted; return the module's result."""
     present = state == "present"
     before = read_state(run, lab, names)
-    plan = plan_present(lab, wanted, before) if present else plan_absent(lab, names, before)
-    nics = plan_nics(lab, wanted, before) if present else {}
+    plan = plan_present(lab, nodes, before) if present else plan_absent(lab, names, before)
+    nics = plan_nics(lab, nodes, before) if present else {}
     was = summary(lab, before, names)
-    now = predict(was, wanted if present else [], plan.stop)
+    now = predict(was, nodes if present else [], plan.stop)
     if not check_mode:
         end_processes(inodes_of(plan.stop, before))
         nic.stop(nics)
@@ -279,12 +279,12 @@ def converge(module: AnsibleModule) -> Returned:
     """Check what is asked and what may be done, then bring the nodes to it."""
     lab = module.params["name"]
     state = module.params["state"]
-    wanted = validate(lab, module.params["nodes"])
+    nodes = validate(lab, module.params["nodes"])
     # The connection to the nodes needs root too, so "become" in one task is not enough.
     require(["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], to_do="Run the playbook with sudo, or as root.")
     os.umask(0o022)  # the nodes' directories are for all their users, whatever root's own umask is
     lock_labs()
-    return make(lab, wanted, state, [node["name"] for node in wanted], module.check_mode)
+    return make(lab, nodes, state, [node["name"] for node in nodes], module.check_mode)
 
 
 def main() -> None:

@@ -87,10 +87,10 @@ def resize(names: set[str], size: int, check_mode: bool) -> tuple[dict[str, int]
         return {name: size for name, size in buffers.sizes(process).items() if name in names}
 
     before = ours()
-    wanted = dict.fromkeys(before, size)
-    if check_mode or before == wanted:
-        return before, wanted
-    buffers.set_sizes(process, wanted)
+    sizes = dict.fromkeys(before, size)
+    if check_mode or before == sizes:
+        return before, sizes
+    buffers.set_sizes(process, sizes)
     return before, ours()
 
 

@@ -173,13 +173,13 @@ PORT_SPEC = {
 }
 
 
-def check_possible(state: OvsState, bridge: str, wanted: dict[str, Port]) -> None:
+def check_possible(state: OvsState, bridge: str, ports: dict[str, Port]) -> None:
     """Raise InputError when Open vSwitch could not do what is planned. In check mode nobody asks:
     what earlier roles only checked is not there yet.
     """
-    if wanted:
+    if ports:
         check_ready(state, bridge)
-    for name, port in wanted.items():
+    for name, port in ports.items():
         if port["type"] == "" and not os.path.exists(os.path.join("/sys/class/net", name)):
             raise InputError(
                 "there is no such network device",
@@ -196,17 +196,15 @@ def converge(module: AnsibleModule) -> Returned:
     bridge = network.device_name(params["bridge"], "bridge")
     present = params["state"] == "present"
     owner = checks.name(params["owner"], "owner")
-    wanted = wanted_ports(params["ports"], owner)
-    state = database.read(missing_ok=check_mode or not (present and wanted))
-    before, after, steps = plan(
-        state, bridge, wanted, owner, present=present, purge=params["purge"]
-    )
+    ports = wanted_ports(params["ports"], owner)
+    state = database.read(missing_ok=check_mode or not (present and ports))
+    before, after, steps = plan(state, bridge, ports, owner, present=present, purge=params["purge"])
     if not check_mode:
-        check_possible(state, bridge, wanted if present else {})
+        check_possible(state, bridge, ports if present else {})
         apply(steps)
         state = database.read() if steps else state
         after = ours(state, bridge, owner)
-        problem = complaint(state, wanted) if present else None
+        problem = complaint(state, ports) if present else None
         if problem:
             raise LabError(problem, bridge, "See ovs-vswitchd.log on the node.")
     return result_of("ports", before, after, steps)

@@ -91,10 +91,10 @@ from ..module_utils._preflight import path
 
 def gather(module: AnsibleModule) -> dict[str, Any]:
     """Return what each path carries."""
-    asked = [] if module.check_mode else module.params["paths"]
+    options = [] if module.check_mode else module.params["paths"]
     token = module.params["token"] or ""
     how = (module.params["port"], module.params["engine"], module.params["stream"], token)
-    paths = [path.check(one, *how) for one in asked]
+    paths = [path.check(item, *how) for item in options]
     for carries in paths:
         if carries["lost_percent"] == path.ALL_LOST:
             module.warn(

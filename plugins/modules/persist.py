@@ -128,7 +128,7 @@ class Asked(NamedTuple):
     """What is asked of the host's configuration."""
 
     devices: dict[str, dict[str, Any]]  # settings
-    wanted: plan.Wanted
+    target: plan.Wanted
     methods: dict[str, str]  # by device the kind of configuration
     left_out: dict[str, str]  # by device why its settings cannot last
 
@@ -137,17 +137,17 @@ def asked_state(params: dict[str, Any], before: plan.Persisted) -> Asked:
     """Return what is asked; raise LabError where method auto could keep nothing."""
     if params["state"] == "absent":
         return Asked({}, plan.together([]), {}, {})
-    asked, left_out = settings.resolve(
+    by_device, left_out = settings.resolve(
         params["devices"] or devices_of_classes(params["settings"], params["classes"])
     )
-    devices = settings.merge(before["devices"], asked)
-    seen = {name: host.see(name, params["method"]) for name in devices}
+    devices = settings.merge(before["devices"], by_device)
+    managers = {name: host.see(name, params["method"]) for name in devices}
     if params["method"] == "auto":
-        plan.check_possible({name: seen[name].kind for name in asked}, left_out)
-    parts = [plan.wanted_of(name, devices[name], seen[name]) for name in devices]
+        plan.check_possible({name: managers[name].kind for name in by_device}, left_out)
+    parts = [plan.wanted_of(name, devices[name], managers[name]) for name in devices]
     notes = [f"{name}: nothing was written, because {why}" for name, why in left_out.items()]
-    wanted = plan.together([*parts, plan.Wanted({}, {}, notes)])
-    return Asked(devices, wanted, {name: how.kind for name, how in seen.items()}, left_out)
+    target = plan.together([*parts, plan.Wanted({}, {}, notes)])
+    return Asked(devices, target, {name: how.kind for name, how in managers.items()}, left_out)
 
 
 def shown(files: Mapping[str, str | None]) -> str:
@@ -157,10 +157,10 @@ def shown(files: Mapping[str, str | None]) -> str:
     )
 
 
-def properties_now(before: plan.Persisted, wanted: plan.Wanted) -> plan.Properties:
+def properties_now(before: plan.Persisted, target: plan.Wanted) -> plan.Properties:
     """Return the present values of the properties that were set, or are to be."""
     concerned = {uuid: dict(values) for uuid, values in before["properties"].items()}
-    for uuid, values in wanted.properties.items():
+    for uuid, values in target.properties.items():
         concerned.setdefault(uuid, {}).update(values)
     return host.read_properties(concerned)
 
@@ -177,13 +177,13 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     require(["CAP_NET_ADMIN"])
     params = module.params
     before: plan.Persisted = json.loads(host.read_text(params["path"]) or "null") or plan.empty()
-    devices, wanted, methods, left_out = asked_state(params, before)
-    texts = {path: host.read_text(path) for path in {*before["files"], *wanted.files}}
+    devices, target, methods, left_out = asked_state(params, before)
+    texts = {path: host.read_text(path) for path in {*before["files"], *target.files}}
     plan.check_unchanged(before, texts)
-    properties = properties_now(before, wanted)
-    after = plan.next_state(before, devices, wanted, texts, properties)
-    changes = plan.file_changes(before, wanted, texts)
-    first, last = plan.steps(changes, plan.property_changes(before, wanted, properties))
+    properties = properties_now(before, target)
+    after = plan.next_state(before, devices, target, texts, properties)
+    changes = plan.file_changes(before, target, texts)
+    first, last = plan.steps(changes, plan.property_changes(before, target, properties))
     if not module.check_mode:
         carry_out(params["path"], kept_text(after), changes, first, last)
     connections = "".join(" ".join(argv) + "\n" for argv in last if argv[0] == "nmcli")
@@ -193,7 +193,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         "commands": first + last,
         "methods": methods,
         "lasting": plan.lasting(methods, left_out),
-        "notes": wanted.notes,
+        "notes": target.notes,
         "diff": {
             "before": shown({path: texts.get(path) for path in changes}),
             "after": shown(changes) + connections,

@@ -82,10 +82,10 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     address = str(network.address(module.params["address"], "address"))
     port = network.port(module.params["port"], "port")
     running = probe_process.find(address, port)
-    wanted = module.params["state"] == "present"
-    if bool(running) == wanted or module.check_mode:
-        return dict(running or {}, changed=bool(running) != wanted)
-    if wanted:
+    present = module.params["state"] == "present"
+    if bool(running) == present or module.check_mode:
+        return dict(running or {}, changed=bool(running) != present)
+    if present:
         return dict(probe_process.start(address, port), changed=True)
     probe_process.stop(address, port)
     return {"changed": True}

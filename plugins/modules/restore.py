@@ -152,18 +152,18 @@ def carry_out(module: AnsibleModule) -> dict[str, Any]:
     for note in restored["notes"]:
         module.warn(note)
     listening = to_stop(params)
-    left = dead_man.leftovers() + node_lease.leftovers() if params["disarm"] else []
+    leftovers = dead_man.leftovers() + node_lease.leftovers() if params["disarm"] else []
     if listening and not check_mode:
         daemons.stop_listeners(listening)
-    if left and not check_mode:
+    if leftovers and not check_mode:
         # Last: until the node was read back, a controller that dies must not leave it as it is.
         dead_man.disarm()
         node_lease.release()
-    before = [path] * restored["changed"] + listening + left
+    before = [path] * restored["changed"] + listening + leftovers
     return dict(
         restored,
         changed=bool(before),
-        diff={"before": "".join(f"{one}\n" for one in before), "after": ""},
+        diff={"before": "".join(f"{name}\n" for name in before), "after": ""},
     )
 
 

@@ -195,25 +195,25 @@ from ..module_utils._restore import after_boot, watched_change
 
 def make(bridge: str, datapath: str, daemons: Service, check_mode: bool) -> Returned:
     """Bring the switch up; return the module's result."""
-    seen = service.read()
-    steps = plan_present(seen, bridge, datapath, daemons)
+    state = service.read()
+    steps = plan_present(state, bridge, datapath, daemons)
     if not check_mode:
         service.check_installed()
-    return carry_out(bridge, seen, steps, predict(seen, bridge, datapath), check_mode)
+    return carry_out(bridge, state, steps, predict(state, bridge, datapath), check_mode)
 
 
 def remove(bridge: str, daemons: Service, check_mode: bool) -> Returned:
     """Remove the switch; return the module's result."""
-    seen = service.read()
-    steps = plan_absent(seen, bridge, daemons)
-    return carry_out(bridge, seen, steps, predict(seen, bridge, None), check_mode)
+    state = service.read()
+    steps = plan_absent(state, bridge, daemons)
+    return carry_out(bridge, state, steps, predict(state, bridge, None), check_mode)
 
 
 def carry_out(
-    bridge: str, seen: SwitchSeen, steps: list[Step], predicted: SwitchSummary, check_mode: bool
+    bridge: str, state: SwitchSeen, steps: list[Step], predicted: SwitchSummary, check_mode: bool
 ) -> Returned:
     """Run the steps, but in check mode; return what was there, and what is there now or would be."""
-    before = summary(seen, bridge)
+    before = summary(state, bridge)
     after = predicted if check_mode else before
     if steps and not check_mode:
         apply(steps)
@@ -234,36 +234,36 @@ def with_end(
     bridge: str, address: str, tag: int | None, result: Returned, check_mode: bool
 ) -> Returned:
     """Give the bridge's device an address and a VLAN, and return the module's result with that."""
-    wanted: BridgeEnd = {
+    after: BridgeEnd = {
         "address": str(network.interface(address, "address")) if address else "",
         "tag": None if tag is None else checks.number(tag, "tag", 0, 4095),
         "up": bool(address),
     }
     before = end_of(bridge)
-    steps = bridge_end.plan(bridge, before, wanted)
+    steps = bridge_end.plan(bridge, before, after)
     if steps and not check_mode:
         apply(steps)
     result["diff"]["before"]["bridge_end"] = before
-    result["diff"]["after"]["bridge_end"] = wanted
+    result["diff"]["after"]["bridge_end"] = after
     return {
         **result,
         "changed": result["changed"] or bool(steps),
         "commands": [*result["commands"], *shown(steps)],
-        "bridge_end": wanted,
+        "bridge_end": after,
     }
 
 
-def at_boot(wanted: str | None, result: Returned, check_mode: bool) -> Returned:
+def at_boot(main: str | None, result: Returned, check_mode: bool) -> Returned:
     """Plan what the next boot does (None: nothing), and return the module's result with that."""
     planned = after_boot.planned()
-    if wanted != planned and not check_mode:
+    if main != planned and not check_mode:
         after_boot.forget()
-        if wanted:
-            after_boot.plan(wanted)
+        if main:
+            after_boot.plan(main)
     result["diff"]["before"]["until_reboot"] = bool(planned)
-    result["diff"]["after"]["until_reboot"] = bool(wanted)
-    changed = result["changed"] or wanted != planned
-    return {**result, "changed": changed, "until_reboot": bool(wanted)}
+    result["diff"]["after"]["until_reboot"] = bool(main)
+    changed = result["changed"] or main != planned
+    return {**result, "changed": changed, "until_reboot": bool(main)}
 
 
 def converge(module: AnsibleModule) -> Returned:
@@ -275,16 +275,16 @@ def converge(module: AnsibleModule) -> Returned:
     if datapath == "auto":
         datapath = "system" if service.kernel_datapath() else "netdev"
     daemons = service_of(service.unit_of(params["service_manager"]))
-    wanted = None
+    main = None
     if params["state"] == "present":
         result = make(bridge, datapath, daemons, module.check_mode)
         if params["address"] is not None:
             result = with_end(bridge, params["address"], params["tag"], result, module.check_mode)
         if params["until_reboot"]:
-            wanted = after_boot.main_for(bridge, params["service_manager"])
+            main = after_boot.main_for(bridge, params["service_manager"])
     else:
         result = remove(bridge, daemons, module.check_mode)
-    return {**at_boot(wanted, result, module.check_mode), "datapath": datapath}
+    return {**at_boot(main, result, module.check_mode), "datapath": datapath}
 
 
 def main() -> None:

@@ -254,7 +254,7 @@ TENANT_SPEC = {
 class Planned(NamedTuple):
     """What is to happen to the tenants."""
 
-    seen: TenantsSeen
+    host: TenantsSeen
     gone: list[str]  # the names of those that go
     steps: list[Step]
     after: dict[str, TenantSummary]
@@ -302,12 +302,12 @@ def limit_of(links: Links, params: Options) -> Limit | None:
     )
 
 
-def remove_wholly(seen: TenantsSeen, names: list[str]) -> None:
+def remove_wholly(host: TenantsSeen, names: list[str]) -> None:
     """End the processes in the namespaces that are to go: they would keep a namespace alive without
     its name.
     """
-    owned = owned_namespaces(seen)
-    going = [name for name in names if name in owned and name in seen["ids"]]
+    owned = owned_namespaces(host)
+    going = [name for name in names if name in owned and name in host["ids"]]
     if going:
         inodes = [host_netns.inode(host_netns.path_of(name)) for name in going]
         end_processes([inode for inode in inodes if inode is not None])
@@ -325,26 +325,26 @@ def present(params: Options, check_mode: bool) -> Planned:
     bridge = params["bridge"]
     limit = limit_of(links, params)
     usual_mtu = params["mtu"] or (limit[0] if limit else 1500)
-    wanted = wanted_tenants(params["tenants"], usual_mtu, limit)
-    check_host(wanted, links)
-    seen = read_host(links, wanted, params["purge"], check_mode or not wanted)
-    if wanted and not check_mode:
-        check_ready(seen["ovs"], bridge)
+    tenants = wanted_tenants(params["tenants"], usual_mtu, limit)
+    check_host(tenants, links)
+    host = read_host(links, tenants, params["purge"], check_mode or not tenants)
+    if tenants and not check_mode:
+        check_ready(host["ovs"], bridge)
     gone: list[str] = []
     if params["purge"]:
-        gone = [name for name in present_names(seen, bridge) if name not in wanted]
+        gone = [name for name in present_names(host, bridge) if name not in tenants]
     after = {
-        name: predicted(tenant, bridge, summary(seen, tenant)) for name, tenant in wanted.items()
+        name: predicted(tenant, bridge, summary(host, tenant)) for name, tenant in tenants.items()
     }
-    return Planned(seen, gone, plan_present(seen, bridge, wanted, gone), after)
+    return Planned(host, gone, plan_present(host, bridge, tenants, gone), after)
 
 
 def absent(params: Options) -> Planned:
     """Return the plan for tenants that are not wanted; without names: for all of ours."""
     names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
-    seen = read_host(read.read_with_neighbors(), names, not names, True)
-    gone = [name for name in present_names(seen, params["bridge"]) if not names or name in names]
-    return Planned(seen, gone, plan_absent(seen, params["bridge"], gone), {})
+    host = read_host(read.read_with_neighbors(), names, not names, True)
+    gone = [name for name in present_names(host, params["bridge"]) if not names or name in names]
+    return Planned(host, gone, plan_absent(host, params["bridge"], gone), {})
 
 
 def converge(module: AnsibleModule) -> Returned:
@@ -353,15 +353,15 @@ def converge(module: AnsibleModule) -> Returned:
     params = module.params
     check_mode = module.check_mode
     network.device_name(params["bridge"], "bridge")
-    wanted = params["state"] == "present"
-    seen, gone, steps, after = present(params, check_mode) if wanted else absent(params)
-    there = present_tenants(seen, sorted({*after, *gone}))
+    present_wanted = params["state"] == "present"
+    host, gone, steps, after = present(params, check_mode) if present_wanted else absent(params)
+    there = present_tenants(host, sorted({*after, *gone}))
     before: dict[str, TenantSummary | Parts | None] = {
-        name: summary(seen, there[name]) for name in sorted(after)
+        name: summary(host, there[name]) for name in sorted(after)
     }
     before.update((name, there[name]) for name in gone)  # their inside is not read
     if not check_mode:
-        remove_wholly(seen, gone)
+        remove_wholly(host, gone)
         apply(steps)
         wait_gone([there[name]["port"] for name in gone])
     return result_of("tenants", before, after, steps)

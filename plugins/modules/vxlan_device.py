@@ -174,15 +174,15 @@ def purge(keep: list[str], check_mode: bool) -> Returned:
     return {**result_of("device", None, None, steps), "removed": names, "diff": diff}
 
 
-def as_wanted(wanted: WantedVxlan) -> VxlanSummary:
+def as_wanted(vxlan: WantedVxlan) -> VxlanSummary:
     """Return what a user sees of a device that is made as wanted."""
     return {
-        "id": wanted["id"],
-        "dstport": wanted["dstport"],
-        "local": wanted["local"],
-        "csum": wanted["csum"],
-        "mtu": wanted["mtu"],
-        "remotes": wanted["remotes"],
+        "id": vxlan["id"],
+        "dstport": vxlan["dstport"],
+        "local": vxlan["local"],
+        "csum": vxlan["csum"],
+        "mtu": vxlan["mtu"],
+        "remotes": vxlan["remotes"],
         "up": True,
     }
 
@@ -202,9 +202,9 @@ def converge(module: AnsibleModule) -> Returned:
     after: VxlanSummary | None = None
     if params["state"] == "present":
         options = cast(VxlanOptions, {option: params[option] for option in OPTIONS})
-        wanted = wanted_device(options, links)
-        steps = plan_present(links, fdb, ovs, wanted)
-        after = as_wanted(wanted)
+        vxlan = wanted_device(options, links)
+        steps = plan_present(links, fdb, ovs, vxlan)
+        after = as_wanted(vxlan)
     else:
         steps = plan_absent(links, ovs, name)
     before = summary(links.get(name), fdb)

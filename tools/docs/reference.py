@@ -120,7 +120,7 @@ def factors() -> str:
         devices = (
             ", ".join(f"`{name}`" for name in kind.devices or ()) or "the classes of the paths"
         )
-        lines.append(f"| `{name}` | {kind.about} | {kind.found} | {levels} | {devices} |")
+        lines.append(f"| `{name}` | {kind.about} | {kind.availability} | {levels} | {devices} |")
     lines += [
         "",
         "## Features",

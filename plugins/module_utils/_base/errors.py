@@ -31,9 +31,9 @@ class LabError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = f"{shortened(str(self.where))}: " if self.where else ""
+        prefix = f"{shortened(str(self.where))}: " if self.where else ""
         advice = f" {self.to_do}" if self.to_do else ""
-        return f"{place}{shortened(self.what.rstrip('.'))}.{advice}"
+        return f"{prefix}{shortened(self.what.rstrip('.'))}.{advice}"
 
 
 class ParseError(LabError):

@@ -64,9 +64,9 @@ def segment_size(raw: bytes) -> int:
     return int(HEADER.unpack_from(raw)[3])
 
 
-def word(raw: bytes, place: int) -> int:
+def word(raw: bytes, offset: int) -> int:
     """Return 16 bits."""
-    return raw[place] << 8 | raw[place + 1]
+    return raw[offset] << 8 | raw[offset + 1]
 
 
 def _ip_at(raw: bytes, start: int, kind: int) -> Ip | None:
@@ -89,10 +89,10 @@ def _behind_transport(raw: bytes, ip: Ip) -> int:
 
 def _in_frame(raw: bytes, frame: int) -> Ip | None:
     """Return the IP header in an Ethernet frame, behind its VLAN tags."""
-    place = frame + ETHERNET - 2
-    while len(raw) >= place + 6 and word(raw, place) in VLAN_TAGS:
-        place += 4
-    return _ip_at(raw, place + 2, word(raw, place)) if len(raw) >= place + 2 else None
+    offset = frame + ETHERNET - 2
+    while len(raw) >= offset + 6 and word(raw, offset) in VLAN_TAGS:
+        offset += 4
+    return _ip_at(raw, offset + 2, word(raw, offset)) if len(raw) >= offset + 2 else None
 
 
 def layers(raw: bytes, vxlan_port: int = VXLAN_PORT) -> Layers | None:
@@ -124,9 +124,9 @@ def checksum(data: bytes) -> int:
     return 0xFFFF - ones_sum(data)
 
 
-def put(raw: bytes, place: int, value: int) -> bytes:
+def put(raw: bytes, offset: int, value: int) -> bytes:
     """Return the packet with 16 bits replaced."""
-    return raw[:place] + struct.pack(">H", value & 0xFFFF) + raw[place + 2 :]
+    return raw[:offset] + struct.pack(">H", value & 0xFFFF) + raw[offset + 2 :]
 
 
 def said(raw: bytes, flags: int) -> bytes:
@@ -147,44 +147,44 @@ def pseudo_header(raw: bytes, ip: Ip, length: int) -> bytes:
     return addresses + struct.pack(">II", ip.protocol, length)
 
 
-def summed(raw: bytes, found: Layers, upto: int | None = None) -> bytes:
+def summed(raw: bytes, headers: Layers, upto: int | None = None) -> bytes:
     """Return the packet with the checksum of TCP or UDP, and nothing left to the device.
 
     ``upto`` ends the range that the checksum is made over; None is the whole packet.
     """
-    place = checksum_place(found.ip)
-    if place is None:
+    checksum_at = checksum_place(headers.ip)
+    if checksum_at is None:
         return said(raw, 0)
-    cleared = put(raw, place, 0)
-    pseudo = pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
-    value = checksum(pseudo + cleared[found.ip.payload : upto])
-    return said(put(raw, place, value), 0)
+    cleared = put(raw, checksum_at, 0)
+    pseudo = pseudo_header(raw, headers.ip, len(raw) - headers.ip.payload)
+    value = checksum(pseudo + cleared[headers.ip.payload : upto])
+    return said(put(raw, checksum_at, value), 0)
 
 
-def trusted(raw: bytes, found: Layers) -> bytes:
+def trusted(raw: bytes, headers: Layers) -> bytes:
     """Return the packet as one whose checksum is still to be made: the kernel that receives it so
     from a tap believes its content.
     """
-    place = checksum_place(found.ip)
-    if place is None:
+    checksum_at = checksum_place(headers.ip)
+    if checksum_at is None:
         return said(raw, 0)
-    pseudo = pseudo_header(raw, found.ip, len(raw) - found.ip.payload)
-    begin = found.ip.payload
-    header = HEADER.pack(NEEDS_CHECKSUM, 0, 0, 0, begin - FRAME, place - begin)
-    return header + put(raw, place, ones_sum(pseudo))[FRAME:]
+    pseudo = pseudo_header(raw, headers.ip, len(raw) - headers.ip.payload)
+    begin = headers.ip.payload
+    header = HEADER.pack(NEEDS_CHECKSUM, 0, 0, 0, begin - FRAME, checksum_at - begin)
+    return header + put(raw, checksum_at, ones_sum(pseudo))[FRAME:]
 
 
 # Lengths and segments
 
 
-def resized(raw: bytes, found: Layers) -> bytes:
+def resized(raw: bytes, headers: Layers) -> bytes:
     """Return the packet with the lengths of its headers as they are, and IPv4's checksums."""
-    raw = _with_length(raw, found.ip)
-    if found.tunnel is None:
+    raw = _with_length(raw, headers.ip)
+    if headers.tunnel is None:
         return raw
-    if found.tunnel.protocol == PROTOCOL_UDP and word(raw, found.tunnel.payload + 6):
-        raw = put(raw, found.tunnel.payload + 6, 0)  # without an outer checksum (RFC 7348)
-    return _with_length(raw, found.tunnel)
+    if headers.tunnel.protocol == PROTOCOL_UDP and word(raw, headers.tunnel.payload + 6):
+        raw = put(raw, headers.tunnel.payload + 6, 0)  # without an outer checksum (RFC 7348)
+    return _with_length(raw, headers.tunnel)
 
 
 def _with_length(raw: bytes, ip: Ip) -> bytes:
@@ -198,24 +198,24 @@ def _with_length(raw: bytes, ip: Ip) -> bytes:
 
 def segments(raw: bytes) -> list[bytes]:
     """Return the segments of a super-packet, or the packet itself, all with their checksums."""
-    found = layers(raw)
-    if found is None:
+    headers = layers(raw)
+    if headers is None:
         return [raw]
     size = segment_size(raw)
-    length = len(raw) - found.payload
+    length = len(raw) - headers.payload
     if not gso_kind(raw) or not 0 < size < length:
-        return [summed(raw, found) if relies_on_checksum(raw) else raw]
-    return [_segment(raw, found, start, size) for start in range(0, length, size)]
+        return [summed(raw, headers) if relies_on_checksum(raw) else raw]
+    return [_segment(raw, headers, start, size) for start in range(0, length, size)]
 
 
-def _segment(raw: bytes, found: Layers, start: int, size: int) -> bytes:
-    begin = found.payload + start
-    part = raw[: found.payload] + raw[begin : begin + size]
-    if found.ip.version == 4:
-        part = put(part, found.ip.start + 4, word(raw, found.ip.start + 4) + start // size)
-    if found.ip.protocol == PROTOCOL_TCP:
-        part = _tcp_segment(part, found.ip.payload, start, begin + size >= len(raw))
-    return summed(resized(part, found), found)
+def _segment(raw: bytes, headers: Layers, start: int, size: int) -> bytes:
+    begin = headers.payload + start
+    part = raw[: headers.payload] + raw[begin : begin + size]
+    if headers.ip.version == 4:
+        part = put(part, headers.ip.start + 4, word(raw, headers.ip.start + 4) + start // size)
+    if headers.ip.protocol == PROTOCOL_TCP:
+        part = _tcp_segment(part, headers.ip.payload, start, begin + size >= len(raw))
+    return summed(resized(part, headers), headers)
 
 
 def _tcp_segment(part: bytes, tcp: int, start: int, last: bool) -> bytes:

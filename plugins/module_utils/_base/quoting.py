@@ -21,9 +21,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:=,@+-]+\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$"}
 
 
-def shell_line(words: Iterable[object]) -> str:
+def shell_line(argv: Iterable[object]) -> str:
     """Return words as a command line of a POSIX shell, which sees each as one word."""
-    return " ".join(shlex.quote(str(word)) for word in words)
+    return " ".join(shlex.quote(str(word)) for word in argv)
 
 
 def one_line(text: object) -> str:
@@ -48,6 +48,6 @@ def _unit_word(word: object) -> str:
     return '"' + "".join(_ESCAPES.get(letter, letter) for letter in text) + '"'
 
 
-def exec_start(words: Iterable[object]) -> str:
+def exec_start(argv: Iterable[object]) -> str:
     """Return the line of a unit file that starts a program with these arguments (systemd.service(5))."""
-    return f"ExecStart={' '.join(map(_unit_word, words))}\n"
+    return f"ExecStart={' '.join(map(_unit_word, argv))}\n"

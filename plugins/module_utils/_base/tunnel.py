@@ -70,14 +70,14 @@ def _gre(raw: bytes, payload: int) -> TunnelHeader | None:
     flags, inside = struct.unpack_from("!HH", raw, payload)
     if flags & GRE_VERSION:
         return None
-    place = payload + 4
+    offset = payload + 4
     key = 0
     if flags & GRE_CHECKSUM:
-        place += 4
+        offset += 4
     if flags & GRE_KEY:
-        key = struct.unpack_from("!I", raw, place)[0]
-        place += 4
+        key = struct.unpack_from("!I", raw, offset)[0]
+        offset += 4
     if flags & GRE_SEQUENCE:
-        place += 4
-    frame = place if inside == ETHERNET_INSIDE else None
+        offset += 4
+    frame = offset if inside == ETHERNET_INSIDE else None
     return TunnelHeader("gre", key, bool(flags & GRE_CHECKSUM), frame)

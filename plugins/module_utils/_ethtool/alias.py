@@ -41,10 +41,10 @@ def resolve(name: str, features: Features, device: str) -> list[str]:
 
 def advice(name: str, features: Features, device: str) -> str:
     """Return the sentence that helps after an unknown feature name."""
-    known = sorted(
+    names = sorted(
         set(features) | {short for short, long in LONG_NAMES.items() if long in features}
     )
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(close)}?"
     return f"'ethtool -k {device}' lists the names that can be used."

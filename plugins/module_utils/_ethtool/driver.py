@@ -24,11 +24,11 @@ def parse_driver(text: str) -> dict[str, Any]:
     """Return the rows of ``ethtool -i`` under their names, such as ``driver``; ``supports-*`` as
     booleans.
     """
-    words = {"yes": True, "no": False}
+    booleans = {"yes": True, "no": False}
     rows = (DRIVER_ROW.match(line.strip()) for line in text.split("\n"))
     values = {row.group(1): (row.group(2) or "").strip() for row in rows if row}
     return {
-        name: words.get(value, value) if name.startswith("supports-") else value
+        name: booleans.get(value, value) if name.startswith("supports-") else value
         for name, value in values.items()
     }
 

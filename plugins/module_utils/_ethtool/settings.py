@@ -25,8 +25,8 @@ def parse_value(text: str) -> Any:
     """Return a printed value: a number, a boolean for on or off, None for n/a, "auto"; else raise
     ``ValueError``.
     """
-    words = {"on": True, "off": False, "n/a": None, "auto": "auto"}
-    return words[text] if text in words else int(text.replace("_", "?"))
+    values = {"on": True, "off": False, "n/a": None, "auto": "auto"}
+    return values[text] if text in values else int(text.replace("_", "?"))
 
 
 def row_of(line: str) -> tuple[str, Any] | None:

@@ -124,9 +124,9 @@ def stop_listeners(paths: Iterable[str]) -> None:
     """
     paths = list(paths)
     for prefix, group in ((SERVER, True), (PROBE, False)):
-        own = [path for path in paths if os.path.basename(path).startswith(prefix)]
-        stop(filter(None, map(read, own)), group=group)
-        forget(*own)
+        of_engine = [path for path in paths if os.path.basename(path).startswith(prefix)]
+        stop(filter(None, map(read, of_engine)), group=group)
+        forget(*of_engine)
 
 
 def forget(*paths: str) -> None:

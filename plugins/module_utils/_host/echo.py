@@ -100,14 +100,14 @@ def ask(targets: Iterable[Target], seconds: float) -> set[Target]:
         waiting: dict[int, _Asked] = {}
         for target in targets:
             with contextlib.suppress(LabError, OSError):
-                asked = _Asked(target)
-                stack.callback(asked.socket.close)
-                asked.send()
-                waiting[asked.socket.fileno()] = asked
+                request = _Asked(target)
+                stack.callback(request.socket.close)
+                request.send()
+                waiting[request.socket.fileno()] = request
         end = time.monotonic() + seconds
         while waiting and time.monotonic() < end:
-            left = max(0.0, end - time.monotonic())
-            for descriptor in select.select(list(waiting), [], [], left)[0]:
+            remaining = max(0.0, end - time.monotonic())
+            for descriptor in select.select(list(waiting), [], [], remaining)[0]:
                 if waiting[descriptor].is_answered():
                     answered.add(waiting.pop(descriptor).target)
     return answered

@@ -42,8 +42,8 @@ def opened_private(folder: str) -> Iterator[str]:
     others put in the place of its name.
     """
     with opened(folder, os.O_NOFOLLOW) as descriptor:
-        found = os.fstat(descriptor)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise PermissionError(
                 errno.EPERM, "somebody else has put a folder in its place", folder
             )
@@ -74,8 +74,8 @@ def _remove_stale(folder: int, name: str) -> None:
         if not (entry.startswith(f".{name}.") and entry.endswith(NEW)):
             continue
         with contextlib.suppress(OSError):
-            found = os.stat(entry, dir_fd=folder, follow_symlinks=False)
-            if found.st_mtime < time.time() - STALE:
+            status = os.stat(entry, dir_fd=folder, follow_symlinks=False)
+            if status.st_mtime < time.time() - STALE:
                 os.unlink(entry, dir_fd=folder)
 
 

@@ -55,18 +55,18 @@ def end_processes(inodes: Iterable[int], grace: float = GRACE, patience: float =
     process are never touched.
     """
     inodes = set(inodes) - namespaces_of(os.getpid())
-    asked: set[int] = set()
+    signalled: set[int] = set()
 
     def ask_politely() -> bool:
-        left = processes_in(inodes)
-        signal_all([pid for pid in left if pid not in asked], signal.SIGTERM)
-        asked.update(left)
-        return not left
+        running = processes_in(inodes)
+        signal_all([pid for pid in running if pid not in signalled], signal.SIGTERM)
+        signalled.update(running)
+        return not running
 
     def kill() -> bool:
-        left = processes_in(inodes)
-        signal_all(left, signal.SIGKILL)
-        return not left
+        running = processes_in(inodes)
+        signal_all(running, signal.SIGKILL)
+        return not running
 
     if not wait_until(ask_politely, patience=grace) and not wait_until(kill, patience=patience):
         raise LabError(

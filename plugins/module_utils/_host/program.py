@@ -34,11 +34,11 @@ def write(path: str, main: str) -> None:
     files.write(path, packed.getvalue(), 0o600)
 
 
-def _add_module(archive: zipfile.ZipFile, place: str, module: ModuleType) -> None:
+def _add_module(archive: zipfile.ZipFile, path: str, module: ModuleType) -> None:
     if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
-        archive.writestr(place + "/__init__.py", "")
+        archive.writestr(path + "/__init__.py", "")
     else:
-        archive.writestr(place + ".py", inspect.getsource(module))
+        archive.writestr(path + ".py", inspect.getsource(module))
 
 
 def main_of(path: str) -> str | None:

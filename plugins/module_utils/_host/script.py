@@ -94,5 +94,5 @@ def forget_archive() -> None:
     sys.path_importer_cache.clear()
     for module in list(sys.modules.values()):
         folders = getattr(module, "__path__", None)
-        if folders is not None and not all(str(one).startswith(library) for one in folders):
+        if folders is not None and not all(str(path).startswith(library) for path in folders):
             module.__path__ = []

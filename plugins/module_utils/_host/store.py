@@ -89,10 +89,10 @@ def _is_result(name: str, path: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path) and not passing
 
 
-def write(folder: str, append: Addition | None, whole: Mapping[str, str]) -> None:
-    """Append trials, ``{"offset", "text"}``, and replace the files of ``whole``, ``{name: text}``."""
+def write(folder: str, append: Addition | None, replaced: Mapping[str, str]) -> None:
+    """Append trials, ``{"offset", "text"}``, and replace the files of ``replaced``, ``{name: text}``."""
     files.make_results_folder(folder)
-    for name, text in sorted(whole.items()):
+    for name, text in sorted(replaced.items()):
         files.write_result(os.path.join(folder, os.path.basename(name)), text)
     if append:
         path = os.path.join(folder, TRIALS)

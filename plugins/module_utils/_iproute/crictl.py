@@ -21,20 +21,20 @@ READY = "SANDBOX_READY"
 
 def pod_name(text: str) -> tuple[str, str]:
     """Return the namespace and the name of a pod that is given as ``NAMESPACE/NAME``."""
-    found = POD.match(text)
-    if not found:
+    match = POD.match(text)
+    if not match:
         raise InputError("not a pod", repr(text), "Give NAMESPACE/NAME, such as default/web-0.")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def _read(text: str, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON ({error})", 1, f"Run {what} by hand to see why.")
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ParseError("not a mapping", 1, f"Run {what} by hand to see why.")
-    return found
+    return document
 
 
 def _mapping(value: Any) -> dict[str, Any]:

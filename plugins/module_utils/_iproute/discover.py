@@ -69,8 +69,8 @@ def _pid_of_pod(pod: str, chosen: runtimes.Chosen) -> int:
     program = runtimes.crictl(chosen)
     if program:
         # The name is a regular expression there.
-        asked = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
-        sandbox = crictl.sandbox_of(run([*program, "pods", *asked]).out, namespace, name)
+        options = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
+        sandbox = crictl.sandbox_of(run([*program, "pods", *options]).out, namespace, name)
         inspected = run([*program, "inspectp", "--output", "json", sandbox])
         return crictl.process_of(inspected.out, f"pod {pod}")
     program = runtimes.ctr(chosen)
@@ -109,28 +109,28 @@ def _pid_of(container: str, chosen: runtimes.Chosen) -> int:
     return int(done.out)
 
 
-def _process(asked: PathEnd) -> int | None:
+def _process(end: PathEnd) -> int | None:
     """Return a process in the namespace of an end, None for the host's own."""
-    container = asked.get("container")
-    pod = asked.get("pod")
-    chosen = asked.get("runtime") or runtimes.ANY
+    container = end.get("container")
+    pod = end.get("pod")
+    chosen = end.get("runtime") or runtimes.ANY
     if pod:
         return _pid_of_pod(pod, chosen)
-    return _pid_of(container, chosen) if container else asked.get("pid")
+    return _pid_of(container, chosen) if container else end.get("pid")
 
 
-def _inside(asked: PathEnd) -> tuple[str, list[str]]:
+def _inside(end: PathEnd) -> tuple[str, list[str]]:
     """Return what the namespace of an end is called, "" for the host's own, and the command line
     that enters it.
     """
-    if asked.get("netns"):
-        name = network.namespace_name(asked["netns"])
+    if end.get("netns"):
+        name = network.namespace_name(end["netns"])
         if host_netns.inode(host_netns.path_of(name)) is None:
             raise InputError(
                 "there is no such network namespace", name, "ip netns shows those that have a name."
             )
         return name, ["ip", "-netns", name]
-    pid = _process(asked)
+    pid = _process(end)
     if not pid:
         return "", ["ip"]
     file = f"/proc/{pid}/ns/net"
@@ -143,9 +143,9 @@ def _inside(asked: PathEnd) -> tuple[str, list[str]]:
 
 def _named(file: str) -> str | None:
     """Return the name of the namespace behind a file, None where it has none."""
-    wanted = host_netns.inode(file)
+    inode = host_netns.inode(file)
     for name in sorted(namespaces()):
-        if host_netns.inode(host_netns.path_of(name)) == wanted:
+        if host_netns.inode(host_netns.path_of(name)) == inode:
             return name
     return None
 
@@ -188,29 +188,29 @@ def _wg(device: str, what: str) -> str:
         return ""
 
 
-def begin(asked: PathEnd) -> Begin:
+def begin(end: PathEnd) -> Begin:
     """Return where a path begins on this host, and which addresses are there."""
-    name, argv = _inside(asked)
+    name, argv = _inside(end)
     links = parse_links(run([*argv, "-json", "-details", "address", "show"]).out)
     return {
-        "name": asked.get("name") or str(asked.get("address")),
+        "name": end.get("name") or str(end.get("address")),
         "netns": name or None,
         "addresses": addresses_of(links),
     }
 
 
-def find(asked: PathEnd) -> FoundPath:
+def find(end: PathEnd) -> FoundPath:
     """Return what lies on the way from an end to an address."""
-    address = str(network.address(asked.get("address"), "address"))
-    name, argv = _inside(asked)
+    address = str(network.address(end.get("address"), "address"))
+    name, argv = _inside(end)
     route = _route(argv, address)
     if not route.get("dev"):
         raise InputError(
             f"there is no route to {address}",
-            asked.get("name", ""),
+            end.get("name", ""),
             "Is the address right, and the namespace the one that sends?",
         )
-    network.device_name(route["dev"], f"device on path {asked.get('name') or address}")
+    network.device_name(route["dev"], f"device on path {end.get('name') or address}")
     spaces = _spaces(name, argv)
     _add_endpoints(spaces[""], address)
 
@@ -221,7 +221,7 @@ def find(asked: PathEnd) -> FoundPath:
     for step, used in zip(steps, shared_of(steps, spaces, _routes())):
         step["shared"] = used
     return {
-        "name": asked.get("name") or address,
+        "name": end.get("name") or address,
         "address": address,
         "local": route.get("prefsrc"),
         "netns": name or None,
@@ -231,10 +231,10 @@ def find(asked: PathEnd) -> FoundPath:
 
 def _routes() -> list[Route]:
     """Return the routes of the host's main table, of both families."""
-    found: list[Route] = []
+    routes: list[Route] = []
     for family in ("-4", "-6"):
-        found += parse_routes(run(["ip", family, "-json", "route", "show"], check=False).out)
-    return found
+        routes += parse_routes(run(["ip", family, "-json", "route", "show"], check=False).out)
+    return routes
 
 
 def all_tunnels() -> tuple[list[TunnelDevice], list[str]]:
@@ -272,15 +272,15 @@ def _rows(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def peer_for(allowed_ips: str, address: str) -> str | None:
     """Return the key of the peer that gets the packets for an address: the longest prefix wins."""
-    wanted = ipaddress.ip_address(address)
+    target = ipaddress.ip_address(address)
     best: tuple[int, str] | None = None
-    for key, words in _rows(allowed_ips):
-        for word in words:
+    for key, prefixes in _rows(allowed_ips):
+        for word in prefixes:
             try:
                 network = ipaddress.ip_network(word, strict=False)
             except ValueError:  # "(none)"
                 continue
-            inside = network.version == wanted.version and wanted in network
+            inside = network.version == target.version and target in network
             if inside and (best is None or network.prefixlen > best[0]):
                 best = (network.prefixlen, key)
     return best[1] if best else None
@@ -288,9 +288,9 @@ def peer_for(allowed_ips: str, address: str) -> str | None:
 
 def endpoint_of(endpoints: str, peer: str) -> str | None:
     """Return the address of a peer's endpoint; None where it has none yet."""
-    for key, words in _rows(endpoints):
-        if key == peer and words:
-            host = words[0].rpartition(":")[0].strip("[]")
+    for key, columns in _rows(endpoints):
+        if key == peer and columns:
+            host = columns[0].rpartition(":")[0].strip("[]")
             try:
                 return str(ipaddress.ip_address(host))
             except ValueError:
@@ -316,16 +316,16 @@ def shared_of(steps: list[WalkedDevice], spaces: Spaces, routes: Iterable[Route]
     leaving = [row["under"] for row in tunnels({"": host}) if row["device"] not in on_path]
     by_device = list(itertools.chain.from_iterable(map(_devices, routes)))
     ports: set[str] = set()
-    found: list[Shared] = []
+    uses: list[Shared] = []
     for step in steps:
         if step["netns"]:
-            found.append(NOTHING)
+            uses.append(NOTHING)
             continue
         name = step["device"]
         ports |= _ports(name, host) - on_path
         routed = by_device.count(name)
-        found.append({"ports": len(ports), "routes": routed, "tunnels": leaving.count(name)})
-    return found
+        uses.append({"ports": len(ports), "routes": routed, "tunnels": leaving.count(name)})
+    return uses
 
 
 def _ports(name: str, host: Mapping[str, Link]) -> set[str]:

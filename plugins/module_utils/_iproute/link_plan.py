@@ -61,20 +61,20 @@ def wanted_devices(
     """Return the checked list of devices; ``netns``, ``mtu`` and ``up`` are for those that give
     none.
     """
-    wanted = [_wanted_device(device, netns, mtu, up) for device in devices]
-    checks.unique([network.key_of(device) for device in wanted], "device")
-    return wanted
+    links = [_wanted_device(device, netns, mtu, up) for device in devices]
+    checks.unique([network.key_of(device) for device in links], "device")
+    return links
 
 
 def _wanted_device(
     device: LinkOptions, netns: str | None, mtu: int | None, up: bool | None
 ) -> WantedLink:
-    place = device.get("netns") or netns
+    namespace = device.get("netns") or netns
     own_mtu = device.get("mtu")
     own_state = device.get("up")
     return {
         "name": network.device_name(device["name"]),
-        "netns": network.namespace_name(place) if place else None,
+        "netns": network.namespace_name(namespace) if namespace else None,
         "mtu": mtu if own_mtu is None else own_mtu,
         "up": up if own_state is None else own_state,
     }
@@ -101,26 +101,26 @@ def _check(device: WantedLink, links: LinksByNamespace) -> Link:
 
 def _line(device: WantedLink, link: Link) -> str | None:
     """Return the line for ip, or None when the link is what is wanted."""
-    words = []
+    settings = []
     if device["mtu"] not in (None, link["mtu"]):
-        words.append(f"mtu {device['mtu']}")
+        settings.append(f"mtu {device['mtu']}")
     if device["up"] not in (None, link["up"]):
-        words.append("up" if device["up"] else "down")
-    return f"link set dev {device['name']} {' '.join(words)}" if words else None
+        settings.append("up" if device["up"] else "down")
+    return f"link set dev {device['name']} {' '.join(settings)}" if settings else None
 
 
-def plan(links: LinksByNamespace, wanted: Iterable[WantedLink]) -> LinkPlan:
+def plan(links: LinksByNamespace, devices: Iterable[WantedLink]) -> LinkPlan:
     """Return the plan for devices, whose ``links`` are by namespace, then by name.
 
     A step is a process for each namespace. Every device is checked before any step is planned.
     """
-    found = LinkPlan({}, {}, [])
+    result = LinkPlan({}, {}, [])
     lines: dict[str | None, list[str]] = {}
-    for device in wanted:
+    for device in devices:
         link = _check(device, links)
         key = network.key_of(device)
-        found.before[key] = {"mtu": link["mtu"], "up": link["up"]}
-        found.after[key] = {
+        result.before[key] = {"mtu": link["mtu"], "up": link["up"]}
+        result.after[key] = {
             "mtu": link["mtu"] if device["mtu"] is None else device["mtu"],
             "up": link["up"] if device["up"] is None else device["up"],
         }
@@ -128,5 +128,5 @@ def plan(links: LinksByNamespace, wanted: Iterable[WantedLink]) -> LinkPlan:
         if line:
             lines.setdefault(device["netns"], []).append(line)
     for netns, in_netns in lines.items():
-        found.steps.extend(batch(in_netns, netns))
-    return found
+        result.steps.extend(batch(in_netns, netns))
+    return result

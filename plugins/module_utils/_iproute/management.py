@@ -57,16 +57,16 @@ def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
     below it.
     """
     under: set[str] = set()
-    left = [device]
-    while left:
-        name = left.pop()
+    waiting = [device]
+    while waiting:
+        name = waiting.pop()
         if name in under or name not in links:
             continue
         under.add(name)
         below = links[name]["peer"]
         if isinstance(below, str) and links[name]["kind"] != "veth":
-            left.append(below)
-        left += [other for other, link in links.items() if link["master"] == name]
+            waiting.append(below)
+        waiting += [other for other, link in links.items() if link["master"] == name]
     return sorted(under)
 
 
@@ -81,10 +81,10 @@ def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> 
     for name, link in links.items():
         if server in [address.rpartition("/")[0] for address in link["addresses"]]:
             starts.append(name)
-    found: set[str] = set()
+    names: set[str] = set()
     for start in starts:
-        found.update(carriers(start, links))
-    return sorted(found)
+        names.update(carriers(start, links))
+    return sorted(names)
 
 
 def _text(path: str) -> str:
@@ -101,7 +101,7 @@ def connection(proc: str = "/proc", pid: str = "self") -> str | None:
     """
     home = os.readlink(f"{proc}/{pid}/ns/net")
     for _depth in range(LONGEST_CHAIN):
-        words = dict(
+        environment = dict(
             entry.partition("=")[::2] for entry in _text(f"{proc}/{pid}/environ").split("\0")
         )
         fields = _text(f"{proc}/{pid}/stat").rpartition(")")[2].split()
@@ -111,8 +111,10 @@ def connection(proc: str = "/proc", pid: str = "self") -> str | None:
             return None
         if not same:
             return None
-        if len(words.get("SSH_CONNECTION", "").split()) == 4 and _from_here(proc, fields, home):
-            return words["SSH_CONNECTION"]
+        if len(environment.get("SSH_CONNECTION", "").split()) == 4 and _from_here(
+            proc, fields, home
+        ):
+            return environment["SSH_CONNECTION"]
         if len(fields) < 2 or fields[1] in ("0", "1"):
             return None
         pid = fields[1]
@@ -139,8 +141,8 @@ def _from_here(proc: str, fields: list[str], home: str) -> bool:
 
 def _named(proc: str, pid: str) -> list[str]:
     """Return the names that a process may be known by: a script's are its first words."""
-    words = _text(f"{proc}/{pid}/cmdline").split("\0")[:3]
-    return [os.path.basename(word) for word in words]
+    argv = _text(f"{proc}/{pid}/cmdline").split("\0")[:3]
+    return [os.path.basename(word) for word in argv]
 
 
 def is_local(proc: str = "/proc", pid: str = "self") -> bool:
@@ -185,9 +187,9 @@ def look() -> Management:
 def _by_default_routes() -> Management:
     starts: set[str] = set()
     for family in ("-4", "-6"):
-        words = ["ip", family, "-json", "route", "show", "table", "all", "default"]
+        argv = ["ip", family, "-json", "route", "show", "table", "all", "default"]
         with contextlib.suppress(LabError):  # a kernel without this family
-            starts.update(parse_default_routes(run(words).out))
+            starts.update(parse_default_routes(run(argv).out))
     if not starts:
         return Management([], False)
     links = read.read()

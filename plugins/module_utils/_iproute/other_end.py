@@ -24,18 +24,18 @@ class Begin(TypedDict):
 
 def addresses_of(links: Mapping[str, Link]) -> list[str]:
     """Return the addresses of a namespace that other hosts may reach, without prefix lengths."""
-    found = []
+    addresses = []
     for link in links.values():
         for text in link["global"]:
             address = ipaddress.ip_interface(text).ip
             if not address.is_loopback:
-                found.append(str(address))
-    return found
+                addresses.append(str(address))
+    return addresses
 
 
 def _end_of(name: str, others: Iterable[Begin]) -> Begin:
     """Return the one end of a path that the other hosts have."""
-    ends = [one for one in others if one["name"] == name]
+    ends = [end for end in others if end["name"] == name]
     if not ends:
         raise InputError(
             "no other host of the play has an end of it",
@@ -52,8 +52,8 @@ def other_address(name: str, others: Iterable[Begin]) -> str:
 
     Where the other end has IPv4 and IPv6, IPv4 is taken. Raises InputError where it is not clear.
     """
-    known = [ipaddress.ip_address(text) for text in _end_of(name, others)["addresses"]]
-    candidates = [address for address in known if address.version == 4] or known
+    addresses = [ipaddress.ip_address(text) for text in _end_of(name, others)["addresses"]]
+    candidates = [address for address in addresses if address.version == 4] or addresses
     if not candidates:
         raise InputError("the other end has no address", f"path {name}", ADVICE)
     if len(candidates) > 1:

@@ -145,8 +145,8 @@ def parse_links_and_neighbors(text: str) -> dict[str, LinkAndNeighbors]:
     """
     links, _newline, neighbors = text.partition("\n")
     by_name = parse_links(links)
-    known = parse_neighbors(neighbors)
-    return {name: dict(link, neighbors=known.get(name, {})) for name, link in by_name.items()}
+    by_device = parse_neighbors(neighbors)
+    return {name: dict(link, neighbors=by_device.get(name, {})) for name, link in by_name.items()}
 
 
 def parse_namespaces(text: str) -> dict[str, int | None]:

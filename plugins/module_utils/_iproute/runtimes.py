@@ -111,13 +111,13 @@ def find(name: str) -> str | None:
 def check_trusted(path: str) -> None:
     """Raise LabError unless a program and its folder are root's, and nobody else may write to them."""
     real = os.path.realpath(path)
-    for place in (real, os.path.dirname(real)):
-        status = os.stat(place)
+    for checked in (real, os.path.dirname(real)):
+        status = os.stat(checked)
         if status.st_uid != 0 or status.st_mode & WRITABLE:
             raise LabError(
-                f"is not run as root, since not root alone may change {place}",
+                f"is not run as root, since not root alone may change {checked}",
                 path,
-                f"Make it root's (chown root:root {place}; chmod go-w {place}), or name the end by pid or netns.",
+                f"Make it root's (chown root:root {checked}; chmod go-w {checked}), or name the end by pid or netns.",
             )
 
 

@@ -79,9 +79,9 @@ def kind_of(link: Link) -> str:
     return link["kind"] or ("loopback" if link["name"] == "lo" else "physical")
 
 
-def peer_of(spaces: Spaces, place: Place) -> Place | None:
+def peer_of(spaces: Spaces, device: Place) -> Place | None:
     """Return the other end of a veth, wherever it is."""
-    netns, name = place
+    netns, name = device
     link = spaces[netns][name]
     if link["peer"] in spaces[netns]:
         return netns, str(link["peer"])
@@ -122,12 +122,12 @@ def _address(value: Any) -> str | None:
 
 def tunnels(spaces: Spaces) -> list[TunnelDevice]:
     """Return all tunnels of a host."""
-    found = []
+    leaving = []
     for netns, links in spaces.items():
         for link in links.values():
             if link["kind"] in TUNNELS:
-                found.append(tunnel_of(netns, link))
-    return found
+                leaving.append(tunnel_of(netns, link))
+    return leaving
 
 
 class Walk:
@@ -140,11 +140,11 @@ class Walk:
         self.steps: list[WalkedDevice] = []
         self.seen: dict[Place, WalkedDevice] = {}
 
-    def go(self, place: Place, how: str) -> None:
+    def go(self, device: Place, how: str) -> None:
         """Take the step to a device, and all that follow from it."""
-        netns, name = place
+        netns, name = device
         link = self.spaces.get(netns, {}).get(name)
-        if link is None or place in self.seen or len(self.seen) >= MOST:
+        if link is None or device in self.seen or len(self.seen) >= MOST:
             return
         step: WalkedDevice = {
             "device": name,
@@ -153,16 +153,16 @@ class Walk:
             "mtu": link["mtu"],
             "how": how,
         }
-        self.seen[place] = step
+        self.seen[device] = step
         self.steps.append(step)
-        for following, why in self._next(place, link):
+        for following, why in self._next(device, link):
             self.go(following, why)
 
-    def _next(self, place: Place, link: Link) -> Iterator[tuple[Place, str]]:
-        netns = place[0]
+    def _next(self, device: Place, link: Link) -> Iterator[tuple[Place, str]]:
+        netns = device[0]
         kind = kind_of(link)
         if kind == "veth":
-            yield from self._across(place)
+            yield from self._across(device)
         elif kind == "bridge":
             yield from self._out_of_bridge(netns, link["name"])
         elif kind in TUNNELS:
@@ -173,11 +173,11 @@ class Walk:
             for member in self._members(netns, link["name"]):
                 yield (netns, member), f"a member of {link['name']}"
 
-    def _across(self, place: Place) -> Iterator[tuple[Place, str]]:
-        peer = peer_of(self.spaces, place)
+    def _across(self, device: Place) -> Iterator[tuple[Place, str]]:
+        peer = peer_of(self.spaces, device)
         if peer is None or peer in self.seen:
             return
-        yield peer, f"the other end of {place[1]}"
+        yield peer, f"the other end of {device[1]}"
         netns, name = peer
         master = self.spaces[netns][name]["master"]
         if master == OVS:

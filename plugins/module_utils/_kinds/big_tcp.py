@@ -45,7 +45,7 @@ class BigTcp(Listed):
     about = (
         "bounds the pieces that segmentation cuts and GRO merges, in bytes; above 65536: BIG TCP"
     )
-    found = "`ip -d link`; Linux 6.0 (IPv6), 6.3 and iproute2 6.3 (the pair for IPv4)"
+    availability = "`ip -d link`; Linux 6.0 (IPv6), 6.3 and iproute2 6.3 (the pair for IPv4)"
     settings = ["gso_max_size", "gro_max_size"]
     program = "ip"
 
@@ -55,11 +55,11 @@ class BigTcp(Listed):
         return name
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         text, reason = reader.read_output(["ip", "-d", "-j", "link", "show"], netns)
         links = parse_links(text)
-        return {name: self.state(links.get(name), reason) for name in asked}
+        return {name: self.state(links.get(name), reason) for name in devices}
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         listed = listing or {}
@@ -79,11 +79,11 @@ class BigTcp(Listed):
         }
 
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
-        words: list[str] = []
+        settings: list[str] = []
         for item in SIZES:
             if item in change:
-                words += [item, str(change[item])]
-        return [["ip", "link", "set", "dev", name, *words]] if words else []
+                settings += [item, str(change[item])]
+        return [["ip", "link", "set", "dev", name, *settings]] if settings else []
 
 
 def _size(value: Any) -> int | None:

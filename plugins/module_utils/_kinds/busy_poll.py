@@ -15,7 +15,7 @@ class BusyPoll(HostKind):
     about = (
         "lets select and poll ask devices for packets themselves, for so many microseconds; 0 never"
     )
-    found = "sysctl `net.core.busy_poll`; kernels with CONFIG_NET_RX_BUSY_POLL"
+    availability = "sysctl `net.core.busy_poll`; kernels with CONFIG_NET_RX_BUSY_POLL"
     settings = ["us"]
     file = "net/core/busy_poll"
 

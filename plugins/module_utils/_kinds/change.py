@@ -50,19 +50,19 @@ def read_kind(
     asking = {
         device.name: device
         for device in members
-        if kind.asked_of(device.asked) or (kind is FEATURE and device.name != HOST)
+        if kind.asked_of(device.requested) or (kind is FEATURE and device.name != HOST)
     }
-    asked = {name: list(kind.asked_of(device.asked)) for name, device in asking.items()}
-    for name, state in (kind.read(asked, netns, reader) if asking else {}).items():
+    by_device = {name: list(kind.asked_of(device.requested)) for name, device in asking.items()}
+    for name, state in (kind.read(by_device, netns, reader) if asking else {}).items():
         states[asking[name].key][kind.group] = state
 
 
 def plan_device(device: Device, state: States, report_fixed: bool) -> Plans:
     """Return ``{group: plan}`` of one device; raises :class:`InputError` for what it cannot do."""
     return {
-        group: kind.plan(device.asked, state[group], device.key, report_fixed)
+        group: kind.plan(device.requested, state[group], device.key, report_fixed)
         for group, kind in DEVICE_KINDS.items()
-        if kind.asked_of(device.asked)
+        if kind.asked_of(device.requested)
     }
 
 
@@ -139,8 +139,8 @@ def _apply(
     devices: list[Device], steps: dict[str, list[Step]], report_fixed: bool, failed: Failed
 ) -> dict[str, States]:
     """Run the steps and return the states after them; put into ``failed`` what fails."""
-    for key, own in steps.items():
-        failed[key] = failures(apply(own))
+    for key, commands in steps.items():
+        failed[key] = failures(apply(commands))
     after = read_all(devices)
     waiting = [device for device in devices if 0 < len(failed[device.key]) < len(steps[device.key])]
     return _again(waiting, after, report_fixed, failed) if waiting else after
@@ -185,7 +185,7 @@ def report(device: Device, plans: Plans, before: States, after: States) -> dict[
         "side_effects": {},
         "fixed": {},
     }
-    exact = "features_wanted" in device.asked
+    exact = "features_wanted" in device.requested
     for group, plan in plans.items():
         kind = DEVICE_KINDS[group]
         missed, others = kind.judge(plan, before[group], after[group], exact)
@@ -193,15 +193,15 @@ def report(device: Device, plans: Plans, before: States, after: States) -> dict[
         missed = {name: value for name, value in missed.items() if name not in refused}
         old = kind.values(before[group])
         new = kind.values(after[group])
-        concerned = {**plan["asked"], **plan["fixed"], **others}
+        concerned = {**plan["requested"], **plan["fixed"], **others}
         result["before"][group] = {name: old[name] for name in old if name in concerned}
         result["after"][group] = {name: new.get(name) for name in old if name in concerned}
-        found = {
+        parts = {
             "not_honoured": missed,
             "side_effects": others,
             "fixed": {**plan["fixed"], **refused},
         }
-        for part, values in found.items():
+        for part, values in parts.items():
             if values:
                 result[part][group] = values
     return result

@@ -22,7 +22,7 @@ class Channels(Sections):
 
     name = group = "channels"
     about = "sets the number of queues"
-    found = "`ethtool -L`; drivers with several queues"
+    availability = "`ethtool -L`; drivers with several queues"
     settings = ["combined"]
     read_option = "-l"
     set_option = "-L"

@@ -22,7 +22,7 @@ class Coalesce(Listed):
 
     name = group = "coalesce"
     about = "sets how long a card waits before it interrupts"
-    found = "`ethtool -C`; most hardware drivers"
+    availability = "`ethtool -C`; most hardware drivers"
     settings = ["rx-usecs"]
     read_option = "-c"
     set_option = "-C"

@@ -25,7 +25,7 @@ class Device(NamedTuple):
     key: str  # name, or netns/name
     name: str
     netns: str | None
-    asked: dict[str, dict[str, Any]]  # by kind, see KEYS
+    requested: dict[str, dict[str, Any]]  # by kind, see KEYS
 
 
 # The keys of the kinds that module ethtool sets.
@@ -73,12 +73,12 @@ def devices_of_classes(
     given.
     """
     classes = {NODE: [{"name": HOST}], **classes}
-    found: dict[tuple[str | None, str], dict[str, Any]] = {}
-    for name, wanted in settings.items():
+    items: dict[tuple[str | None, str], dict[str, Any]] = {}
+    for name, of_kinds in settings.items():
         if name in elsewhere:
             continue
-        given = check_mapping(wanted, "settings", f"class {name}")
-        groups = {kind: values for kind, values in given.items() if kind in keys and values}
+        of_class = check_mapping(of_kinds, "settings", f"class {name}")
+        groups = {kind: values for kind, values in of_class.items() if kind in keys and values}
         if groups and not classes.get(name):
             raise InputError(
                 "the node has no device of this class",
@@ -87,11 +87,11 @@ def devices_of_classes(
             )
         for device in classes[name] if groups else ():
             netns = device.get("netns") or None
-            item = found.setdefault(
+            item = items.setdefault(
                 (netns, device["name"]), {"name": device["name"], "netns": netns}
             )
             _add(item, groups)
-    return list(found.values())
+    return list(items.values())
 
 
 def _add(item: dict[str, Any], groups: dict[str, Any]) -> None:
@@ -118,24 +118,24 @@ def parse_device(
     if netns:
         network.namespace_name(netns)
     key = network.device_key(name, netns)
-    own = {kind: check_mapping(item[kind], kind, key) for kind in keys if item.get(kind)}
-    return Device(key, name, netns, merge(common, own, key))
+    of_device = {kind: check_mapping(item[kind], kind, key) for kind in keys if item.get(kind)}
+    return Device(key, name, netns, merge(common, of_device, key))
 
 
 def merge(
-    common: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]], key: str
+    common: dict[str, dict[str, Any]], of_device: dict[str, dict[str, Any]], key: str
 ) -> dict[str, dict[str, Any]]:
     """Return what is asked of a device: what its item asks, over what is asked of all; exact bits
     stand alone.
     """
-    if "features_wanted" in own:
-        if "features" in own:
+    if "features_wanted" in of_device:
+        if "features" in of_device:
             raise InputError(
                 "features and features_wanted are both given", key, "Give one of them."
             )
-        common = {kind: asked for kind, asked in common.items() if kind != "features"}
-    kinds = set(common) | set(own)
-    return {kind: dict(common.get(kind, {}), **own.get(kind, {})) for kind in kinds}
+        common = {kind: values for kind, values in common.items() if kind != "features"}
+    kinds = set(common) | set(of_device)
+    return {kind: dict(common.get(kind, {}), **of_device.get(kind, {})) for kind in kinds}
 
 
 def check_mapping(value: Any, kind: str, where: str) -> dict[str, Any]:

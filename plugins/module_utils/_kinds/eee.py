@@ -51,7 +51,7 @@ class Eee(Listed):
 
     name = group = "eee"
     about = "lets an idle link sleep, which saves power and costs time when packets come"
-    found = "`ethtool --show-eee`; copper cards; veth and virtio have none"
+    availability = "`ethtool --show-eee`; copper cards; veth and virtio have none"
     settings = ["eee"]
     levels = ["off", "on"]
     read_option = "--show-eee"

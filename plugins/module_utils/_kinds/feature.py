@@ -115,18 +115,18 @@ CONNECTION_SAME = frozenset(
 
 
 def plan_features(
-    asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+    requested: dict[str, Any], before: Features, device: str, report_fixed: bool = False
 ) -> SettingPlan:
-    """Return the plan for the single bits that the names ``asked`` mean.
+    """Return the plan for the single bits that the names ``requested`` mean.
 
     ``before`` are the device's features as parsed. Raises :class:`InputError` for a name the device
     does not know, and for a fixed feature asked to change unless ``report_fixed``.
     """
-    asked = {name: boolean(value, f"{device}: {name}") for name, value in asked.items()}
-    bits = resolve_all(asked, before, device)
+    requested = {name: boolean(value, f"{device}: {name}") for name, value in requested.items()}
+    bits = resolve_all(requested, before, device)
     stuck = stuck_bits(bits, before)
     if stuck and not report_fixed:
-        for name, value in asked.items():
+        for name, value in requested.items():
             members = [bit for bit in resolve(name, before, device) if bits[bit] == value]
             if stuck.intersection(members) and not group_will_do(name, value, members, before):
                 raise fixed_error(name, value, device)
@@ -134,12 +134,12 @@ def plan_features(
 
 
 def plan_wanted(
-    asked: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+    requested: dict[str, Any], before: Features, device: str, report_fixed: bool = False
 ) -> SettingPlan:
     """Return the same as :func:`plan_features` for exact wanted bits, as a snapshot holds them;
     groups carry no bit.
     """
-    bits = {name: boolean(value, f"{device}: {name}") for name, value in asked.items()}
+    bits = {name: boolean(value, f"{device}: {name}") for name, value in requested.items()}
     unknown = sorted(set(bits) - set(before))
     if unknown:
         raise InputError(
@@ -184,7 +184,7 @@ def fixed_error(name: str, value: bool, device: str) -> InputError:
 def settle(bits: dict[str, bool], stuck: set[str], before: Features) -> SettingPlan:
     """Return the plan for resolved ``bits``, those that are ``stuck`` apart."""
     return {
-        "asked": {bit: value for bit, value in bits.items() if bit not in stuck},
+        "requested": {bit: value for bit, value in bits.items() if bit not in stuck},
         "change": {
             bit: value
             for bit, value in bits.items()
@@ -230,13 +230,13 @@ def judge_features(
 
     not_honoured = {
         bit: {"asked": value, "active": after[bit]["active"], "requested": after[bit]["requested"]}
-        for bit, value in plan["asked"].items()
+        for bit, value in plan["requested"].items()
         if value_of(after[bit]) != value
     }
     side_effects = {
         bit: {"before": before[bit]["active"], "after": after[bit]["active"]}
         for bit in single_bits(before)
-        if bit not in plan["asked"] and before[bit]["active"] != after[bit]["active"]
+        if bit not in plan["requested"] and before[bit]["active"] != after[bit]["active"]
     }
     return not_honoured, side_effects
 
@@ -246,7 +246,7 @@ def refused_bits(plan: SettingPlan, after: Features) -> dict[str, Any]:
 
     The kernel shows such a bit as "off [requested on]".
     """
-    asked_on = {bit for bit, value in plan["asked"].items() if value}
+    asked_on = {bit for bit, value in plan["requested"].items() if value}
     return {
         bit: {"asked": True, "active": False, "reason": "the device does not take it"}
         for bit, main in VARIANTS.items()
@@ -263,7 +263,7 @@ class FeatureKind(DeviceKind):
     name = "feature"
     group = "features"
     about = "switches one offload, or a group of them"
-    found = "`ethtool -k`; every kernel and driver lists its own"
+    availability = "`ethtool -k`; every kernel and driver lists its own"
     levels = ["off", "on"]
     proof = "packets"
 
@@ -274,9 +274,9 @@ class FeatureKind(DeviceKind):
         return ("features", "features_wanted")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        return reader.read_features(list(asked), netns)
+        return reader.read_features(list(devices), netns)
 
     def described(self, state: Any) -> dict[str, Any]:
         return {
@@ -295,9 +295,9 @@ class FeatureKind(DeviceKind):
     def values(self, state: KindState) -> dict[str, Any]:
         return state
 
-    def plan(self, asked: Asked, state: Any, device: str, report_fixed: bool) -> SettingPlan:
-        plan = plan_wanted if asked.get("features_wanted") else plan_features
-        return plan(self.asked_of(asked), state, device, report_fixed)
+    def plan(self, requested: Asked, state: Any, device: str, report_fixed: bool) -> SettingPlan:
+        plan = plan_wanted if requested.get("features_wanted") else plan_features
+        return plan(self.asked_of(requested), state, device, report_fixed)
 
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
         return feature_steps(change, name)

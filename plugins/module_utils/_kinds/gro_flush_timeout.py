@@ -15,7 +15,7 @@ class GroFlushTimeout(Number):
     about = (
         "keeps packets that GRO may merge with later ones, in nanoseconds; 0 until the poll ends"
     )
-    found = "`gro_flush_timeout` in sysfs; every kernel, devices with NAPI"
+    availability = "`gro_flush_timeout` in sysfs; every kernel, devices with NAPI"
     settings = ["ns"]
     file = "gro_flush_timeout"
     lacks = "the file gro_flush_timeout is not there or cannot be read"

@@ -44,10 +44,10 @@ class HostKind(Listed):
         return self.file.replace("/", ".")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        states = dict.fromkeys(asked, unsupported(NOT_A_HOST))
-        if HOST in asked and not netns:
+        states = dict.fromkeys(devices, unsupported(NOT_A_HOST))
+        if HOST in devices and not netns:
             states[HOST] = self.state(reader.read_text(self.path), None)
         return states
 

@@ -82,8 +82,8 @@ def read(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
         values = read_namespace([device.name for device in members], space, params)
         for device in members:
             if device.name in values:
-                place = {"name": device.name, "netns": device.netns}
-                by_key[device.key] = {**place, **values[device.name]}
+                item = {"name": device.name, "netns": device.netns}
+                by_key[device.key] = {**item, **values[device.name]}
     return by_key
 
 

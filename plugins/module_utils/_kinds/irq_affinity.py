@@ -27,10 +27,10 @@ BALANCER = ["pgrep", "-x", "irqbalance"]
 READ_MASKS = ["grep", "-rsH", "--include=smp_affinity", "", "/proc/irq"]
 
 
-def parse_interrupts(found: str) -> dict[str, set[str]]:
+def parse_interrupts(text: str) -> dict[str, set[str]]:
     """Return ``{device: its interrupts}`` from the paths of files in their folders."""
     devices: dict[str, set[str]] = {}
-    for line in found.splitlines():
+    for line in text.splitlines():
         match = INTERRUPT.match(line)
         if match:
             devices.setdefault(match.group(1), set()).add(match.group(2))
@@ -48,7 +48,7 @@ class IrqAffinity(Steering):
 
     name = group = "irq_affinity"
     about = "chooses the CPUs that a device may interrupt"
-    found = "`/proc/irq/*/smp_affinity`; cards with MSI; not where irqbalance runs"
+    availability = "`/proc/irq/*/smp_affinity`; cards with MSI; not where irqbalance runs"
     levels = None
     program = "procfs"
     file = ""  # not below the device's folder
@@ -65,23 +65,23 @@ class IrqAffinity(Steering):
         return super().value(level)
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         paths: list[str] = []
-        for name in asked:
+        for name in devices:
             paths += [f"/sys/class/net/{name}/{folder}" for folder in FOLDERS]
         # Other namespaces have devices without a bus.
-        found = "" if netns else reader.read_output(["find", *paths, "-type", "f"], None)[0]
-        interrupts = parse_interrupts(found)
+        text = "" if netns else reader.read_output(["find", *paths, "-type", "f"], None)[0]
+        interrupts = parse_interrupts(text)
         balanced = interrupts and reader.read_output(BALANCER, None)[0].strip()
         if balanced:
             reason = "irqbalance runs, which would change it again"
-            return {name: unsupported(reason) for name in asked}
+            return {name: unsupported(reason) for name in devices}
         masks = parse_masks(reader.read_output(READ_MASKS, None)[0]) if interrupts else {}
         states: dict[str, KindState] = {}
-        for name in asked:
-            own = sorted(interrupts.get(name, set()) & set(masks), key=int)
-            states[name] = self.state({irq: masks[irq] for irq in own}, None)
+        for name in devices:
+            of_device = sorted(interrupts.get(name, set()) & set(masks), key=int)
+            states[name] = self.state({irq: masks[irq] for irq in of_device}, None)
         return states
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> str:

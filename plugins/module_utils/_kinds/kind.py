@@ -31,9 +31,9 @@ Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and it
 class SettingPlan(TypedDict):
     """What becomes of one kind of settings of a device, by name."""
 
-    asked: dict[str, Any]
+    requested: dict[str, Any]
     change: dict[str, Any]  # what of it is not so yet
-    fixed: dict[str, Any]  # what was asked and cannot be
+    fixed: dict[str, Any]  # what was requested and cannot be
 
 
 class Reader(Protocol):
@@ -65,7 +65,7 @@ class Kind:
 
     name: str
     about: str  # what it changes, for the reference page
-    found: str  # where a reader finds it
+    availability: str  # where a reader finds it
     group: str | None = None  # the key under which a device's settings have it
     settings: list[str] | None = None  # that take a level, None for the factor's own name
     levels: list[str] | None = None  # by default
@@ -103,14 +103,14 @@ class DeviceKind(Kind):
         """Return the key under which a snapshot has this kind."""
         return self.keys[-1]
 
-    def asked_of(self, asked: Asked) -> dict[str, Any]:
+    def asked_of(self, requested: Asked) -> dict[str, Any]:
         """Return what is asked in this kind, empty for nothing."""
-        return next((asked[key] for key in reversed(self.keys) if asked.get(key)), {})
+        return next((requested[key] for key in reversed(self.keys) if requested.get(key)), {})
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        """Return ``{device: state}``; ``asked`` has the names of settings that matter, by device."""
+        """Return ``{device: state}``; ``devices`` has the names of settings that matter, by device."""
         raise NotImplementedError
 
     def described(self, state: KindState) -> dict[str, Any]:
@@ -126,7 +126,9 @@ class DeviceKind(Kind):
         """Return ``{name: value}`` of a state."""
         return dict(state.get("current", {}))
 
-    def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
+    def plan(
+        self, requested: Asked, state: KindState, device: str, report_fixed: bool
+    ) -> SettingPlan:
         """Return the plan; raises :class:`InputError` for what the device cannot do."""
         raise NotImplementedError
 
@@ -177,10 +179,10 @@ def number(level: str) -> int:
 
 def power_of_two(level: str) -> int:
     """Return 0 or a power of two; the kernel rounds other numbers up."""
-    asked = number(level)
-    if asked & (asked - 1):
+    value = number(level)
+    if value & (value - 1):
         raise ValueError("0 or a power of two; the kernel rounds other numbers up")
-    return asked
+    return value
 
 
 def require_power_of_two(value: int, where: str) -> int:

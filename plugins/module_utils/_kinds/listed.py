@@ -39,28 +39,30 @@ class Listed(DeviceKind):
     parse: Callable[[str], Any]
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        listings = reader.read_listing(self.read_option, self.parse, list(asked), netns)
+        listings = reader.read_listing(self.read_option, self.parse, list(devices), netns)
         return {name: self.state(*listing) for name, listing in listings.items()}
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         """Return the state that a parsed listing shows, or that its reason explains."""
         raise NotImplementedError
 
-    def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
-        named = {self.setting_name(name): value for name, value in self.asked_of(asked).items()}
+    def plan(
+        self, requested: Asked, state: KindState, device: str, report_fixed: bool
+    ) -> SettingPlan:
+        named = {self.setting_name(name): value for name, value in self.asked_of(requested).items()}
         stuck = self._stuck(named, state, device)
         if stuck and not report_fixed:
             self._refuse(stuck, device)
-        wanted = {
+        values = {
             name: self.checked(name, value, state, f"{device}, {self.name}")
             for name, value in named.items()
             if name not in stuck
         }
         current = self.values(state)
-        change = {name: value for name, value in wanted.items() if current[name] != value}
-        return {"asked": wanted, "change": change, "fixed": stuck}
+        change = {name: value for name, value in values.items() if current[name] != value}
+        return {"requested": values, "change": change, "fixed": stuck}
 
     def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
         """Return what the device cannot set; raises :class:`InputError` for unknown names."""
@@ -107,10 +109,10 @@ class Listed(DeviceKind):
         return number(value, f"{where} {name}", 0, MAXIMUM if maximum is None else maximum)
 
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
-        words: list[str] = []
+        arguments: list[str] = []
         for item, value in change.items():
-            words += [item, printed(value)]
-        return [["ethtool", self.set_option, name, *words]] if change else []
+            arguments += [item, printed(value)]
+        return [["ethtool", self.set_option, name, *arguments]] if change else []
 
     def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
         if not state["supported"]:
@@ -123,13 +125,13 @@ class Listed(DeviceKind):
         new = self.values(after)
         not_honoured = {
             name: {"asked": value, "active": new.get(name)}
-            for name, value in plan["asked"].items()
+            for name, value in plan["requested"].items()
             if new.get(name) != value
         }
         side_effects = {
             name: {"before": value, "after": new.get(name)}
             for name, value in self.values(before).items()
-            if name not in plan["asked"] and new.get(name) != value
+            if name not in plan["requested"] and new.get(name) != value
         }
         return not_honoured, side_effects
 

@@ -16,7 +16,7 @@ class NapiDeferHardIrqs(Number):
 
     name = group = "napi_defer_hard_irqs"
     about = "leaves interrupts off for this many empty polls; acts with a `gro_flush_timeout`"
-    found = "`napi_defer_hard_irqs` in sysfs; Linux 5.8 and later, devices with NAPI"
+    availability = "`napi_defer_hard_irqs` in sysfs; Linux 5.8 and later, devices with NAPI"
     settings = ["polls"]
     file = "napi_defer_hard_irqs"
     lacks = "this kernel has no napi_defer_hard_irqs, or the file cannot be read"

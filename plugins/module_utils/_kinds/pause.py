@@ -30,7 +30,7 @@ class Pause(Listed):
 
     name = group = "pause"
     about = "lets a device ask its neighbour to wait (`tx`), and wait when it is asked (`rx`)"
-    found = "`ethtool -a`; most hardware drivers; veth and virtio have none"
+    availability = "`ethtool -a`; most hardware drivers; veth and virtio have none"
     settings = ["rx", "tx"]
     levels = ["off", "on"]
     read_option = "-a"

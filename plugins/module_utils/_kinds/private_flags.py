@@ -34,7 +34,9 @@ class PrivateFlags(Listed):
 
     name = group = "private_flags"
     about = "switches what a driver has for itself, by the driver's own names"
-    found = "`ethtool --show-priv-flags`; mlx5, i40e, ice and others; veth and virtio have none"
+    availability = (
+        "`ethtool --show-priv-flags`; mlx5, i40e, ice and others; veth and virtio have none"
+    )
     levels = ["off", "on"]
     read_option = "--show-priv-flags"
     set_option = "--set-priv-flags"

@@ -51,7 +51,7 @@ class Qdisc(Listed):
 
     name = group = "qdisc"
     about = "chooses the queueing discipline at the root of the device, with its default values"
-    found = "`tc qdisc`; every device; one that somebody has set is left alone"
+    availability = "`tc qdisc`; every device; one that somebody has set is left alone"
     settings = ["root"]
     program = "tc"
 
@@ -61,11 +61,11 @@ class Qdisc(Listed):
         raise ValueError(f"one of {', '.join(NAMES)}")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         text, reason = reader.read_output(["tc", "-j", "qdisc", "show"], netns)
         roots = parse_roots(text)
-        return {name: self.state(roots.get(name), reason) for name in asked}
+        return {name: self.state(roots.get(name), reason) for name in devices}
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         if not listing:

@@ -23,7 +23,7 @@ class Rfs(Number):
         "steers a flow to the CPU of the program that reads it; acts where `rps_sock_flow_entries` "
         "is above 0"
     )
-    found = "`rps_flow_cnt` in sysfs; every kernel and driver"
+    availability = "`rps_flow_cnt` in sysfs; every kernel and driver"
     settings = ["flows"]
     file = "queues/rx-*/rps_flow_cnt"
     lacks = "it has no receive queues that rfs can steer"

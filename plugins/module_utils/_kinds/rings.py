@@ -22,7 +22,7 @@ class Rings(Sections):
 
     name = group = "rings"
     about = "sets the length of the descriptor rings, in packets"
-    found = "`ethtool -G`; most hardware drivers"
+    availability = "`ethtool -G`; most hardware drivers"
     settings = ["rx", "tx"]
     read_option = "-g"
     set_option = "-G"

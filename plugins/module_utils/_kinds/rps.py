@@ -13,7 +13,7 @@ class Rps(Steering):
 
     name = group = "rps"
     about = "spreads received packets over CPUs in software"
-    found = "`rps_cpus` in sysfs; every kernel and driver"
+    availability = "`rps_cpus` in sysfs; every kernel and driver"
     file = "queues/rx-*/rps_cpus"
     lacks = "it has no queues that rps can steer"
 

@@ -16,7 +16,7 @@ class RpsSockFlowEntries(HostKind):
 
     name = group = "rps_sock_flow_entries"
     about = "is how many flows the host remembers for `rfs`, which acts only where it is above 0"
-    found = "sysctl `net.core.rps_sock_flow_entries`; kernels with CONFIG_RPS"
+    availability = "sysctl `net.core.rps_sock_flow_entries`; kernels with CONFIG_RPS"
     settings = ["flows"]
     file = "net/core/rps_sock_flow_entries"
     most = 1 << 29

@@ -57,7 +57,7 @@ class RssWeights(Listed):
 
     name = group = "rss_weights"
     about = "divides the RSS table, and so the flows, between receive queues"
-    found = "`ethtool -x`; drivers with RSS; veth and virtio without it have none"
+    availability = "`ethtool -x`; drivers with RSS; veth and virtio without it have none"
     settings = ["weights"]
 
     def value(self, level: str) -> str:
@@ -67,10 +67,10 @@ class RssWeights(Listed):
         raise ValueError(ALLOWED)
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         states: dict[str, KindState] = {}
-        for name in asked:
+        for name in devices:
             text, reason = reader.read_output(["ethtool", "-x", name], netns)
             tables = list(parse_rss(text).values())
             states[name] = self.state(tables[0]["indirection"] if tables else None, reason)
@@ -104,8 +104,10 @@ class RssWeights(Listed):
     def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
         if "weights" not in change:
             return []
-        words = change["weights"].split()
-        return [["ethtool", "-X", name, *(words if words[0] == "equal" else ["weight", *words])]]
+        weights = change["weights"].split()
+        return [
+            ["ethtool", "-X", name, *(weights if weights[0] == "equal" else ["weight", *weights])]
+        ]
 
 
 RSS_WEIGHTS = RssWeights()

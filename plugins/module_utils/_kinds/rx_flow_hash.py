@@ -34,7 +34,7 @@ class RxFlowHash(Listed):
 
     name = group = "rx_flow_hash"
     about = "chooses the header fields that spread packets over receive queues"
-    found = "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it"
+    availability = "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it"
     settings = ["udp4"]
     levels = ["sd", "sdfn"]
     set_option = "-N"
@@ -45,13 +45,13 @@ class RxFlowHash(Listed):
         raise ValueError("letters of 'mvtsdfnelr', such as sd or sdfn")
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        for name, flow_types in asked.items():
+        for name, flow_types in devices.items():
             check_flow_types(flow_types, device_key(name, netns))
         return {
             name: reader.read_flow_hash(name, list(flow_types), netns)
-            for name, flow_types in asked.items()
+            for name, flow_types in devices.items()
         }
 
     def setting_name(self, name: str) -> str:

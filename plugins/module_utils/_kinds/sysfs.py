@@ -27,9 +27,9 @@ def listing(names: Iterable[str], files: Iterable[str]) -> list[str]:
 
     grep -r goes through the folders of queues; a file that cannot be read is passed over.
     """
-    wanted = list(files)
-    included = [f"--include={os.path.basename(file)}" for file in wanted]
-    below = sorted({"queues" if file.startswith("queues/") else file for file in wanted})
+    named = list(files)
+    included = [f"--include={os.path.basename(file)}" for file in named]
+    below = sorted({"queues" if file.startswith("queues/") else file for file in named})
     paths: list[str] = []
     for name in names:
         paths += [f"{FOLDER}/{name}/{path}" for path in below]
@@ -38,13 +38,13 @@ def listing(names: Iterable[str], files: Iterable[str]) -> list[str]:
 
 def parse_listing(text: str) -> dict[str, dict[str, str]]:
     """Return ``{device: {path below its folder: text}}`` of what :func:`listing` prints."""
-    found: dict[str, dict[str, str]] = {}
+    by_device: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
         if line.startswith(FOLDER + "/"):
             name, _slash, rest = line[len(FOLDER) + 1 :].partition("/")
             path, _colon, value = rest.partition(":")
-            found.setdefault(name, {})[path] = value.strip()
-    return found
+            by_device.setdefault(name, {})[path] = value.strip()
+    return by_device
 
 
 class Sysfs(Listed):
@@ -74,10 +74,10 @@ class Sysfs(Listed):
         return value
 
     def read(
-        self, asked: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
+        self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
-        files = reader.read_files(list(asked), netns)
-        return {name: self.state(files.get(name, {}), None) for name in asked}
+        files = reader.read_files(list(devices), netns)
+        return {name: self.state(files.get(name, {}), None) for name in devices}
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         current: dict[str, Any] = {}
@@ -108,8 +108,10 @@ class Sysfs(Listed):
         below = "/".join([parts[0], item, parts[2]]) if self.of_queues else self.file
         return f"{FOLDER}/{name}/{below}"
 
-    def plan(self, asked: Asked, state: KindState, device: str, report_fixed: bool) -> SettingPlan:
-        named = dict(self.asked_of(asked))
+    def plan(
+        self, requested: Asked, state: KindState, device: str, report_fixed: bool
+    ) -> SettingPlan:
+        named = dict(self.asked_of(requested))
         if self.of_queues and state["supported"] and self.settings[0] in named:
             value = self.for_all(named.pop(self.settings[0]), f"{device}, {self.name}")
             named = {**dict.fromkeys(state["current"], value), **named}

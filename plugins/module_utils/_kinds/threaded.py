@@ -20,7 +20,9 @@ class Threaded(Sysfs):
 
     name = group = "threaded"
     about = "polls the device in kernel threads instead of soft interrupts"
-    found = "`threaded` in sysfs; Linux 5.12 and later, devices with NAPI (veth: with GRO on)"
+    availability = (
+        "`threaded` in sysfs; Linux 5.12 and later, devices with NAPI (veth: with GRO on)"
+    )
     settings = ["napi"]
     levels = ["off", "on"]
     file = "threaded"

@@ -13,7 +13,7 @@ class TunnelCsum(Kind):
 
     name = "tunnel_csum"
     about = "sets the outer UDP checksum of the tunnel"
-    found = "Open vSwitch or the kernel's VXLAN device"
+    availability = "Open vSwitch or the kernel's VXLAN device"
     settings = ["csum"]
     levels = ["off", "on"]
     devices = ["tunnel"]

@@ -13,7 +13,7 @@ class Xps(Steering):
 
     name = group = "xps"
     about = "chooses the transmit queue by the CPU that sends"
-    found = "`xps_cpus` in sysfs; devices with several transmit queues"
+    availability = "`xps_cpus` in sysfs; devices with several transmit queues"
     file = "queues/tx-*/xps_cpus"
     lacks = "it has no queues that xps can steer"
 

@@ -145,14 +145,14 @@ class Firewalld:
     def read(self, missing_ok: bool = False) -> Handles:
         """Return ``{rule as text: rich rule}`` of ours; a zone is always there."""
         listed = run(["firewall-cmd", f"--zone={self.zone}", "--list-rich-rules"]).out.splitlines()
-        found: Handles = {}
+        handles: Handles = {}
         for line in listed:
             fields = dict(re.findall(r'(\w+)="([^"]*)"', line))
             if fields.get("priority") == str(PRIORITY):
                 protocol = fields.get("protocol") or fields.get("value", "")
                 rule = Rule(fields.get("address", ""), protocol, fields.get("port", ""))
-                found[str(rule)] = line.strip()
-        return found
+                handles[str(rule)] = line.strip()
+        return handles
 
     def add(self, rule: Rule) -> list[str]:
         match = f'port port="{rule.ports}" protocol="{rule.protocol}"'
@@ -168,10 +168,14 @@ class Firewalld:
         return ["firewall-cmd", f"--zone={self.zone}", f"--remove-rich-rule={handle}"]
 
 
-def plan(firewall: Nftables | Firewalld, found: Handles, rules: Sequence[Rule]) -> list[list[str]]:
+def plan(
+    firewall: Nftables | Firewalld, handles: Handles, rules: Sequence[Rule]
+) -> list[list[str]]:
     """Return the commands that make ours what is wanted; in a chain the first rule is the one
     inserted last.
     """
     texts = [str(rule) for rule in rules]
-    surplus = [firewall.remove(text, handle) for text, handle in found.items() if text not in texts]
-    return surplus + [firewall.add(rule) for rule in rules if str(rule) not in found]
+    surplus = [
+        firewall.remove(text, handle) for text, handle in handles.items() if text not in texts
+    ]
+    return surplus + [firewall.add(rule) for rule in rules if str(rule) not in handles]

@@ -163,12 +163,12 @@ def wanted_tenants(
     leaves for them.
     """
     checks.unique([tenant["name"] for tenant in tenants], "tenant")
-    wanted = [wanted_tenant(tenant, mtu) for tenant in tenants]
-    _check_addresses(wanted)
-    checks.unique([tenant["mac"] for tenant in wanted if tenant["mac"]], "MAC address")
-    for tenant in wanted:
+    checked = [wanted_tenant(tenant, mtu) for tenant in tenants]
+    _check_addresses(checked)
+    checks.unique([tenant["mac"] for tenant in checked if tenant["mac"]], "MAC address")
+    for tenant in checked:
         _check_mtu(tenant, None if tenant["flat"] else limit)
-    return {tenant["name"]: tenant for tenant in wanted}
+    return {tenant["name"]: tenant for tenant in checked}
 
 
 def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
@@ -188,11 +188,11 @@ def _check_mtu(tenant: Tenant, limit: Limit | None) -> None:
 
 def _interfaces(tenants: Iterable[Tenant]) -> list[tuple[str, network.Interface]]:
     """Return ``[(tenant's name, interface)]`` of all addresses."""
-    found: list[tuple[str, network.Interface]] = []
+    interfaces: list[tuple[str, network.Interface]] = []
     for tenant in tenants:
         name = tenant["name"]
-        found += [(name, network.interface(text, name)) for text in tenant["addresses"]]
-    return found
+        interfaces += [(name, network.interface(text, name)) for text in tenant["addresses"]]
+    return interfaces
 
 
 def _check_addresses(tenants: Iterable[Tenant]) -> None:
@@ -225,10 +225,10 @@ def check_disjoint(networks: Mapping[Network, str]) -> None:
     ordered = sorted(
         networks, key=lambda network: (network.version, network.network_address, network.prefixlen)
     )
-    for one, other in zip(ordered, ordered[1:]):
-        if one.version == other.version and one.overlaps(other):
+    for lower, other in zip(ordered, ordered[1:]):
+        if lower.version == other.version and lower.overlaps(other):
             raise InputError(
-                f"its network {other} overlaps {one} of {networks[one]}",
+                f"its network {other} overlaps {lower} of {networks[lower]}",
                 networks[other],
                 "Use the same network, or networks that do not overlap.",
             )

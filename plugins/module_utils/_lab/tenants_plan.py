@@ -87,13 +87,13 @@ def led_to(links: Links, ids: Mapping[str, int | None]) -> set[str]:
     }
 
 
-def owned_namespaces(seen: TenantsSeen) -> set[str]:
+def owned_namespaces(host: TenantsSeen) -> set[str]:
     """Return the namespaces that are ours: our veth leads there, or their loopback carries our
     mark.
     """
-    return led_to(seen["links"], seen["ids"]) | {
+    return led_to(host["links"], host["ids"]) | {
         name
-        for name, links in seen["inside"].items()
+        for name, links in host["inside"].items()
         if links.get("lo", {}).get("alias") == mark(name)
     }
 
@@ -108,19 +108,19 @@ def own_links(tenant: Tenant) -> list[str]:
     return links
 
 
-def check_free(seen: TenantsSeen, wanted: Mapping[str, Tenant]) -> None:
+def check_free(host: TenantsSeen, tenants: Mapping[str, Tenant]) -> None:
     """Raise InputError when a namespace or device of a wanted tenant exists and is not ours."""
-    owned = owned_namespaces(seen)
-    for tenant in wanted.values():
+    owned = owned_namespaces(host)
+    for tenant in tenants.values():
         alias = mark(tenant["name"])
-        if tenant["netns"] in seen["ids"] and tenant["netns"] not in owned:
+        if tenant["netns"] in host["ids"] and tenant["netns"] not in owned:
             raise InputError(
                 f"the network namespace exists and is not ours (alias of its lo: not {alias})",
                 tenant["netns"],
                 f"Choose another name, or remove it: ip netns del {tenant['netns']}",
             )
         for name in own_links(tenant):
-            if seen["links"].get(name, {"alias": alias})["alias"] != alias:
+            if host["links"].get(name, {"alias": alias})["alias"] != alias:
                 raise InputError(
                     f"the device exists and is not ours (its alias is not {alias})",
                     name,
@@ -128,12 +128,12 @@ def check_free(seen: TenantsSeen, wanted: Mapping[str, Tenant]) -> None:
                 )
 
 
-def ends(seen: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, None]:
+def ends(host: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, None]:
     """Return ``(port, device)``, the two links of a tenant's veth; ``(None, None)`` if they are not
     its two ends.
     """
-    port = seen["links"].get(tenant["port"])
-    beside = seen["inside"].get(tenant["netns"], {}) if tenant["netns"] else seen["links"]
+    port = host["links"].get(tenant["port"])
+    beside = host["inside"].get(tenant["netns"], {}) if tenant["netns"] else host["links"]
     device = beside.get(tenant["device"])
     if not port or not device:
         return None, None
@@ -144,9 +144,9 @@ def ends(seen: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, No
     return (port, device) if joined else (None, None)
 
 
-def summary(seen: TenantsSeen, tenant: Parts) -> TenantSummary | None:
+def summary(host: TenantsSeen, tenant: Parts) -> TenantSummary | None:
     """Return what a user sees of a tenant that is there, or None."""
-    port, device = ends(seen, tenant)
+    port, device = ends(host, tenant)
     if port is None or device is None:
         return None
     return {
@@ -158,34 +158,34 @@ def summary(seen: TenantsSeen, tenant: Parts) -> TenantSummary | None:
         "mac": device["mac"],
         "up": port["up"] and device["up"],
         "neighbors": device["neighbors"],
-        "bridge": seen["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge"),
+        "bridge": host["ovs"]["ports"].get(tenant["switch_port"], {}).get("bridge"),
     }
 
 
 def predicted(tenant: Tenant, bridge: str, before: TenantSummary | None) -> TenantSummary:
     """Return :func:`summary` as it will be; a MAC address that is not given is left to the kernel."""
-    known = before["mac"] if before else None
+    mac = before["mac"] if before else None
     return {
         "netns": tenant["netns"],
         "device": tenant["device"],
         "port": tenant["port"],
         "addresses": tenant["addresses"],
         "mtu": tenant["mtu"],
-        "mac": tenant["mac"] or known,
+        "mac": tenant["mac"] or mac,
         "up": True,
         "neighbors": tenant["neighbors"],
         "bridge": bridge,
     }
 
 
-def present_tenants(seen: TenantsSeen, names: Iterable[str]) -> dict[str, Parts]:
+def present_tenants(host: TenantsSeen, names: Iterable[str]) -> dict[str, Parts]:
     """Return the tenants that are there, by name, as :func:`wanted_tenant` would name their parts."""
-    owned = owned_namespaces(seen)
-    ports = seen["ovs"]["ports"]
+    owned = owned_namespaces(host)
+    ports = host["ovs"]["ports"]
     return {
         name: {
             "name": name,
-            "netns": name if name in seen["ids"] and name in owned else None,
+            "netns": name if name in host["ids"] and name in owned else None,
             "device": name + DEVICE,
             "port": name + PORT,
             "switch_port": name + (OUTER if name + OUTER in ports else PORT),
@@ -194,64 +194,64 @@ def present_tenants(seen: TenantsSeen, names: Iterable[str]) -> dict[str, Parts]
     }
 
 
-def _set_line(name: str, link: Link, mtu: int, words: str = "") -> list[str]:
-    """Return the line, if one is needed, that sets MTU, state and what ``words`` say of a link."""
-    words += "" if link["mtu"] == mtu else f" mtu {mtu}"
-    words += "" if link["up"] else " up"
-    return [f"link set dev {name}{words}"] if words else []
+def _set_line(name: str, link: Link, mtu: int, settings: str = "") -> list[str]:
+    """Return the line, if one is needed, that sets MTU, state and what ``settings`` say of a link."""
+    settings += "" if link["mtu"] == mtu else f" mtu {mtu}"
+    settings += "" if link["up"] else " up"
+    return [f"link set dev {name}{settings}"] if settings else []
 
 
-def _no_link_local(seen: TenantsSeen) -> str:
-    return " addrgenmode none" if seen["ipv6"] else ""
+def _no_link_local(host: TenantsSeen) -> str:
+    return " addrgenmode none" if host["ipv6"] else ""
 
 
-def bridge_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+def bridge_lines(host: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines for the Linux bridge between a tenant and the switch, once the tenant's veth
     is there.
     """
     bridge = tenant["linux_bridge"]
-    links = seen["links"]
+    links = host["links"]
     if bridge is None:
-        return _bridge_removal(seen, tenant["name"])
+        return _bridge_removal(host, tenant["name"])
     inner = tenant["name"] + INNER
     outer = tenant["switch_port"]
     port = tenant["port"]
-    lines, made = _bridge_made(seen, tenant, bridge)
-    if seen["ipv6"]:
-        lines += [f"link set dev {link}{_no_link_local(seen)}" for link in made]
-    now = {link: NOTHING if link in made else links[link] for link in (bridge, inner, outer)}
+    lines, new = _bridge_made(host, tenant, bridge)
+    if host["ipv6"]:
+        lines += [f"link set dev {link}{_no_link_local(host)}" for link in new]
+    now = {link: NOTHING if link in new else links[link] for link in (bridge, inner, outer)}
     # The port is new where the veth was not whole: then it has its alias, and comes up last
-    now[port] = ends(seen, tenant)[0] or dict(NOTHING, alias=mark(tenant["name"]), up=True)
+    now[port] = ends(host, tenant)[0] or dict(NOTHING, alias=mark(tenant["name"]), up=True)
     for link, have in now.items():
         lines += _bridged_line(tenant, link, have, bridge if link in (inner, port) else None)
     return lines
 
 
-def _bridge_made(seen: TenantsSeen, tenant: Tenant, bridge: str) -> tuple[list[str], list[str]]:
+def _bridge_made(host: TenantsSeen, tenant: Tenant, bridge: str) -> tuple[list[str], list[str]]:
     """Return the lines that make what is missing of a Linux bridge, and the names of these links."""
-    links = seen["links"]
+    links = host["links"]
     mtu = tenant["mtu"]
     inner = tenant["name"] + INNER
     outer = tenant["switch_port"]
     lines = []
-    made = []
+    new = []
     if bridge not in links:
         lines.append(f"link add name {bridge} mtu {mtu} type bridge stp_state 0 mcast_snooping 0")
-        made.append(bridge)
+        new.append(bridge)
     if links.get(inner, {}).get("peer") != outer or outer not in links:
-        lines += [f"link del dev {left}" for left in (inner, outer) if left in links]
+        lines += [f"link del dev {end}" for end in (inner, outer) if end in links]
         lines.append(f"link add name {inner} mtu {mtu} type veth peer name {outer} mtu {mtu}")
-        made += [inner, outer]
-    return lines, made
+        new += [inner, outer]
+    return lines, new
 
 
-def _bridge_removal(seen: TenantsSeen, name: str) -> list[str]:
+def _bridge_removal(host: TenantsSeen, name: str) -> list[str]:
     """Return the lines that remove the Linux bridge of a tenant, if it is there."""
     parts = [name + part for part in (LINUX_BRIDGE, INNER)]
     return [
         f"link del dev {part}"
         for part in parts
-        if seen["links"].get(part, NOTHING)["alias"] == mark(name)
+        if host["links"].get(part, NOTHING)["alias"] == mark(name)
     ]
 
 
@@ -260,35 +260,35 @@ def _bridged_line(tenant: Tenant, link: str, have: Link, bridge: str | None) -> 
     one. A new link has its MTU already.
     """
     alias = mark(tenant["name"])
-    words = "" if have["alias"] == alias else f" alias {alias}"
+    settings = "" if have["alias"] == alias else f" alias {alias}"
     if bridge and have.get("master") != bridge:
-        words += f" master {bridge}"
+        settings += f" master {bridge}"
     now = dict(have, mtu=have["mtu"] or tenant["mtu"])
-    return _set_line(link, now, tenant["mtu"], words)
+    return _set_line(link, now, tenant["mtu"], settings)
 
 
-def _host_lines(seen: TenantsSeen, tenant: Tenant, owned: set[str]) -> list[str]:
+def _host_lines(host: TenantsSeen, tenant: Tenant, owned: set[str]) -> list[str]:
     """Return the lines for the host: the namespace, the veth, and the port's settings."""
-    port = ends(seen, tenant)[0]
+    port = ends(host, tenant)[0]
     if port is not None:
         return _set_line(tenant["port"], port, tenant["mtu"])
-    lines = _leftover_lines(seen, tenant)
-    if tenant["netns"] and tenant["netns"] not in seen["ids"]:
+    lines = _leftover_lines(host, tenant)
+    if tenant["netns"] and tenant["netns"] not in host["ids"]:
         lines.append(f"netns add {tenant['netns']}")
     if not tenant["netns"] and tenant["name"] in owned:
         lines.append(f"netns del {tenant['name']}")
-    return lines + _veth_lines(seen, tenant)
+    return lines + _veth_lines(host, tenant)
 
 
-def _leftover_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+def _leftover_lines(host: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines that remove the links of a veth that is not whole."""
-    left = [name for name in (tenant["port"], tenant["device"]) if name in seen["links"]]
-    if len(left) == 2 and seen["links"][left[0]]["peer"] == left[1]:
-        left = left[:1]  # the other end goes with it
-    return [f"link del dev {name}" for name in left]
+    leftovers = [name for name in (tenant["port"], tenant["device"]) if name in host["links"]]
+    if len(leftovers) == 2 and host["links"][leftovers[0]]["peer"] == leftovers[1]:
+        leftovers = leftovers[:1]  # the other end goes with it
+    return [f"link del dev {name}" for name in leftovers]
 
 
-def _veth_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+def _veth_lines(host: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines that make a tenant's veth.
 
     The other end is made directly in its namespace: moving it there afterwards costs 16 ms a
@@ -300,18 +300,18 @@ def _veth_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
     netns = f" netns {tenant['netns']}" if tenant["netns"] else ""
     return [
         f"link add name {port} mtu {mtu} type veth peer name {tenant['device']} mtu {mtu}{mac}{netns}",
-        f"link set dev {port} alias {mark(tenant['name'])}{_no_link_local(seen)}",
+        f"link set dev {port} alias {mark(tenant['name'])}{_no_link_local(host)}",
     ]
 
 
-def _loopback_lines(seen: TenantsSeen, tenant: Tenant) -> list[str]:
+def _loopback_lines(host: TenantsSeen, tenant: Tenant) -> list[str]:
     alias = mark(tenant["name"])
-    loopback = seen["inside"].get(tenant["netns"] or "", {}).get("lo", NOTHING)
-    whole = loopback["alias"] == alias and loopback["up"]
-    return [] if whole or not tenant["netns"] else [f"link set dev lo alias {alias} up"]
+    loopback = host["inside"].get(tenant["netns"] or "", {}).get("lo", NOTHING)
+    ready = loopback["alias"] == alias and loopback["up"]
+    return [] if ready or not tenant["netns"] else [f"link set dev lo alias {alias} up"]
 
 
-def _device_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
+def _device_lines(host: TenantsSeen, tenant: Tenant, device: Link | None, have: Link) -> list[str]:
     """Return the lines for addresses and settings of the tenant's device, which is ``have``."""
     name = tenant["device"]
     alias = mark(tenant["name"])
@@ -327,13 +327,13 @@ def _device_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None, have: 
         for text in tenant["addresses"]
         if text not in have["global"]
     ]
-    words = _no_link_local(seen) if device is None else ""
-    words += "" if have["alias"] == alias else f" alias {alias}"
-    words += "" if tenant["mac"] in (None, have["mac"]) else f" address {tenant['mac']}"
-    return lines + _set_line(name, have, tenant["mtu"], words)
+    settings = _no_link_local(host) if device is None else ""
+    settings += "" if have["alias"] == alias else f" alias {alias}"
+    settings += "" if tenant["mac"] in (None, have["mac"]) else f" address {tenant['mac']}"
+    return lines + _set_line(name, have, tenant["mtu"], settings)
 
 
-def _inside_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None) -> list[str]:
+def _inside_lines(host: TenantsSeen, tenant: Tenant, device: Link | None) -> list[str]:
     """Return the lines for the tenant's own namespace; ``device`` is None if it is new.
 
     The kernel forgets the neighbours of a device that gets another MAC address or loses its last
@@ -341,55 +341,55 @@ def _inside_lines(seen: TenantsSeen, tenant: Tenant, device: Link | None) -> lis
     again.
     """
     name = tenant["device"]
-    wanted = tenant["neighbors"]
+    neighbors = tenant["neighbors"]
     have = device or dict(NOTHING, mtu=tenant["mtu"], mac=tenant["mac"])
-    changes = _device_lines(seen, tenant, device, have)
-    known = {} if changes else have["neighbors"]
+    changes = _device_lines(host, tenant, device, have)
+    present = {} if changes else have["neighbors"]
     gone = [
         f"neigh del {address} dev {name}"
         for address in sorted(have["neighbors"])
-        if address not in wanted
+        if address not in neighbors
     ]
     new = [
         f"neigh replace {address} lladdr {mac} dev {name} nud permanent"
-        for address, mac in wanted.items()
-        if known.get(address) != mac
+        for address, mac in neighbors.items()
+        if present.get(address) != mac
     ]
-    return gone + _loopback_lines(seen, tenant) + changes + new
+    return gone + _loopback_lines(host, tenant) + changes + new
 
 
-def veth_steps(seen: TenantsSeen, wanted: Mapping[str, Tenant], gone: Iterable[str]) -> list[Step]:
+def veth_steps(host: TenantsSeen, tenants: Mapping[str, Tenant], gone: Iterable[str]) -> list[Step]:
     """Return the steps for namespaces and veths; ``gone`` are the lines that remove what is no
     longer wanted.
     """
     cuts: list[Step] = []
-    host = list(gone)
+    lines = list(gone)
     inside = []
     up = []
-    owned = owned_namespaces(seen)
-    for tenant in wanted.values():
-        device = ends(seen, tenant)[1]
+    owned = owned_namespaces(host)
+    for tenant in tenants.values():
+        device = ends(host, tenant)[1]
         if device is None:
-            if tenant["device"] in seen["inside"].get(tenant["netns"] or "", {}):
+            if tenant["device"] in host["inside"].get(tenant["netns"] or "", {}):
                 cuts += batch([f"link del dev {tenant['device']}"], tenant["netns"])
             up.append(f"link set dev {tenant['port']} up")
-        host += _host_lines(seen, tenant, owned) + bridge_lines(seen, tenant)
-        inside += batch(_inside_lines(seen, tenant, device), tenant["netns"])
-    return cuts + batch(host) + inside + batch(up)
+        lines += _host_lines(host, tenant, owned) + bridge_lines(host, tenant)
+        inside += batch(_inside_lines(host, tenant, device), tenant["netns"])
+    return cuts + batch(lines) + inside + batch(up)
 
 
-def removal_lines(seen: TenantsSeen, names: Sequence[str]) -> list[str]:
+def removal_lines(host: TenantsSeen, names: Sequence[str]) -> list[str]:
     """Return the lines that remove tenants.
 
     A veth goes with its namespace, which takes no time; one by one they would take 20 ms each.
     """
-    owned = owned_namespaces(seen)
-    ours = marked(seen["links"])
-    going = led_to(seen["links"], seen["ids"])
-    lines = [f"netns del {name}" for name in names if name in owned and name in seen["ids"]]
+    owned = owned_namespaces(host)
+    ours = marked(host["links"])
+    going = led_to(host["links"], host["ids"])
+    lines = [f"netns del {name}" for name in names if name in owned and name in host["ids"]]
     lines += [f"link del dev {name + PORT}" for name in names if name in ours and name not in going]
     for name in names:
-        lines += _bridge_removal(seen, name)
+        lines += _bridge_removal(host, name)
     return lines
 
 
@@ -411,8 +411,8 @@ def _release(
     commands = [["del-port", bridge, port] for port in stale]
     if ports and not commands:
         commands = _settled(ovs["root"])
-    left = {name: port for name, port in ovs["ports"].items() if name not in stale}
-    return ([ovs_state.transaction(commands)] if commands else []), {**ovs, "ports": left}
+    remaining = {name: port for name, port in ovs["ports"].items() if name not in stale}
+    return ([ovs_state.transaction(commands)] if commands else []), {**ovs, "ports": remaining}
 
 
 def _removal(root: Row, commands: list[ovs_state.Command]) -> list[Step]:
@@ -428,33 +428,34 @@ def _removal(root: Row, commands: list[ovs_state.Command]) -> list[Step]:
 
 
 def plan_present(
-    seen: TenantsSeen, bridge: str, wanted: Mapping[str, Tenant], gone: Sequence[str] = ()
+    host: TenantsSeen, bridge: str, tenants: Mapping[str, Tenant], gone: Sequence[str] = ()
 ) -> list[Step]:
     """Return the steps to the wanted tenants, and away from those whose names are ``gone``."""
-    check_free(seen, wanted)
+    check_free(host, tenants)
     ports = ovs_ports.wanted_ports(
-        [{"name": tenant["switch_port"], "tag": tenant["tag"]} for tenant in wanted.values()], OWNER
+        [{"name": tenant["switch_port"], "tag": tenant["tag"]} for tenant in tenants.values()],
+        OWNER,
     )
-    ovs_state.check_ports(seen["ovs"], bridge, ports, OWNER)
-    release, ovs = _release(seen["ovs"], bridge, _remade_ports(seen, wanted))
+    ovs_state.check_ports(host["ovs"], bridge, ports, OWNER)
+    release, ovs = _release(host["ovs"], bridge, _remade_ports(host, tenants))
     _before, _after, commands = ovs_ports.changes(ovs, bridge, ports, OWNER)
     removals = port_removals(ovs, bridge, gone)
     # A tenant that gets a Linux bridge, or loses its own, has another port on the switch
-    others = [port for port in _ports_of(wanted) if port not in ports]
+    others = [port for port in _ports_of(tenants) if port not in ports]
     ours = ovs_ports.ours(ovs, bridge, OWNER)
     removals += [["del-port", bridge, port] for port in sorted(others) if port in ours]
-    veths = veth_steps(seen, wanted, removal_lines(seen, gone))
+    veths = veth_steps(host, tenants, removal_lines(host, gone))
     if commands:
         return release + veths + [ovs_state.transaction(removals + commands)]
     return release + veths + _removal(ovs["root"], removals)
 
 
-def _remade_ports(seen: TenantsSeen, wanted: Mapping[str, Tenant]) -> list[str]:
+def _remade_ports(host: TenantsSeen, tenants: Mapping[str, Tenant]) -> list[str]:
     """Return the ports of the wanted tenants whose devices are made, perhaps again."""
-    remade = [tenant["port"] for tenant in wanted.values() if ends(seen, tenant)[0] is None]
-    switch_ports = [tenant["switch_port"] for tenant in wanted.values()]
+    remade = [tenant["port"] for tenant in tenants.values() if ends(host, tenant)[0] is None]
+    switch_ports = [tenant["switch_port"] for tenant in tenants.values()]
     return remade + [
-        port for port in switch_ports if port not in seen["links"] and port not in remade
+        port for port in switch_ports if port not in host["links"] and port not in remade
     ]
 
 
@@ -474,18 +475,18 @@ def port_removals(
     return [["del-port", bridge, port] for port in _ports_of(sorted(names)) if port in ours]
 
 
-def plan_absent(seen: TenantsSeen, bridge: str, names: Sequence[str]) -> list[Step]:
+def plan_absent(host: TenantsSeen, bridge: str, names: Sequence[str]) -> list[Step]:
     """Return the steps that remove tenants, by name."""
-    return batch(removal_lines(seen, names)) + _removal(
-        seen["ovs"]["root"], port_removals(seen["ovs"], bridge, names)
+    return batch(removal_lines(host, names)) + _removal(
+        host["ovs"]["root"], port_removals(host["ovs"], bridge, names)
     )
 
 
-def present_names(seen: TenantsSeen, bridge: str) -> list[str]:
+def present_names(host: TenantsSeen, bridge: str) -> list[str]:
     """Return the names of all tenants that are ours, whole or in part."""
-    names = {*marked(seen["links"]), *owned_namespaces(seen)}
-    names.update(port[: -len(PORT)] for port in ovs_ports.ours(seen["ovs"], bridge, OWNER))
-    for link in seen["links"].values():
+    names = {*marked(host["links"]), *owned_namespaces(host)}
+    names.update(port[: -len(PORT)] for port in ovs_ports.ours(host["ovs"], bridge, OWNER))
+    for link in host["links"].values():
         name = link["name"][: -len(LINUX_BRIDGE)]
         if link["name"] == name + LINUX_BRIDGE and link["alias"] == mark(name):
             names.add(name)

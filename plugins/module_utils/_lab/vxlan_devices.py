@@ -112,12 +112,12 @@ def _remote(text: str, local: network.Address) -> network.Address:
     return remote
 
 
-def _fitting_mtu(name: str, asked: int | None, underlay: Link, version: int) -> int:
+def _fitting_mtu(name: str, requested: int | None, underlay: Link, version: int) -> int:
     """Return the MTU that is asked for, if the underlay carries it; without one, all that the
     underlay leaves.
     """
     carried = underlay["mtu"] - network.VXLAN_OVERHEAD[version]
-    mtu = carried if asked is None else asked
+    mtu = carried if requested is None else requested
     if not network.MIN_MTU <= mtu <= carried:
         raise InputError(
             f"an MTU of {mtu} does not fit",
@@ -161,9 +161,9 @@ def summary(link: Link | None, fdb: Fdb) -> VxlanSummary | None:
     }
 
 
-def _check_free(links: Links, wanted: WantedVxlan) -> None:
+def _check_free(links: Links, device: WantedVxlan) -> None:
     """Raise InputError when the name or the VNI is taken by a device that is not ours."""
-    link = links.get(wanted["name"])
+    link = links.get(device["name"])
     if link is not None and (link["kind"] != "vxlan" or link["alias"] != OURS):
         raise InputError(
             f"the device exists and is not ours (its alias is not {OURS})",
@@ -172,50 +172,50 @@ def _check_free(links: Links, wanted: WantedVxlan) -> None:
         )
     for other in links.values():
         taken = (other["data"].get("id"), other["data"].get("port")) == (
-            wanted["id"],
-            wanted["dstport"],
+            device["id"],
+            device["dstport"],
         )
-        if other["kind"] == "vxlan" and other["name"] != wanted["name"] and taken:
+        if other["kind"] == "vxlan" and other["name"] != device["name"] and taken:
             raise InputError(
                 f"the device {other['name']} has this VNI and UDP port already",
-                wanted["name"],
+                device["name"],
                 "Choose another VNI, or remove that device.",
             )
 
 
-def _create_line(wanted: WantedVxlan) -> str:
+def _create_line(device: WantedVxlan) -> str:
     """Return the line that makes the device.
 
     Packets without an outer checksum are always accepted.
     """
-    csum = "udpcsum" if wanted["csum"] else "noudpcsum"
-    if ":" in wanted["local"]:
-        csum = f"{'noudp6zerocsumtx' if wanted['csum'] else 'udp6zerocsumtx'} udp6zerocsumrx"
+    csum = "udpcsum" if device["csum"] else "noudpcsum"
+    if ":" in device["local"]:
+        csum = f"{'noudp6zerocsumtx' if device['csum'] else 'udp6zerocsumtx'} udp6zerocsumrx"
     return (
-        f"link add name {wanted['name']} mtu {wanted['mtu']} type vxlan id {wanted['id']} "
-        f"dstport {wanted['dstport']} local {wanted['local']} {csum}"
+        f"link add name {device['name']} mtu {device['mtu']} type vxlan id {device['id']} "
+        f"dstport {device['dstport']} local {device['local']} {csum}"
     )
 
 
-def _link_lines(before: VxlanSummary | None, wanted: WantedVxlan) -> list[str]:
-    """Return the lines for ip from ``before`` (None: no device) to ``wanted``."""
-    name = wanted["name"]
+def _link_lines(before: VxlanSummary | None, device: WantedVxlan) -> list[str]:
+    """Return the lines for ip from ``before`` (None: no device) to ``device``."""
+    name = device["name"]
     if before is None:
-        return [_create_line(wanted), f"link set dev {name} alias {OURS} up"]
+        return [_create_line(device), f"link set dev {name} alias {OURS} up"]
     lines = []
-    if before["local"] != wanted["local"]:
-        lines.append(f"link set dev {name} type vxlan local {wanted['local']}")
-    if before["mtu"] != wanted["mtu"]:
-        lines.append(f"link set dev {name} mtu {wanted['mtu']}")
+    if before["local"] != device["local"]:
+        lines.append(f"link set dev {name} type vxlan local {device['local']}")
+    if before["mtu"] != device["mtu"]:
+        lines.append(f"link set dev {name} mtu {device['mtu']}")
     return lines + ([] if before["up"] else [f"link set dev {name} up"])
 
 
-def _fdb_lines(fdb: Fdb, wanted: WantedVxlan) -> list[str]:
+def _fdb_lines(fdb: Fdb, vxlan: WantedVxlan) -> list[str]:
     """Return the lines for bridge: remotes that are gone go with every address learned from them."""
-    known = [remote for mac, remote in fdb if mac == EVERY]
-    gone = set(known) - set(wanted["remotes"])
-    device = f"dev {wanted['name']}"
-    new = [remote for remote in wanted["remotes"] if remote not in known]
+    present = [remote for mac, remote in fdb if mac == EVERY]
+    gone = set(present) - set(vxlan["remotes"])
+    device = f"dev {vxlan['name']}"
+    new = [remote for remote in vxlan["remotes"] if remote not in present]
     lines = [f"fdb del {mac} {device} dst {remote}" for mac, remote in fdb if remote in gone]
     return lines + [f"fdb append {EVERY} {device} dst {remote}" for remote in new]
 
@@ -236,33 +236,33 @@ def _release(ovs: ovs_state.OvsState, name: str) -> list[Step]:
     return [ovs_state.transaction([["del-port", port["bridge"], name]], wait=ovs["vswitchd"])]
 
 
-def must_recreate(before: VxlanSummary | None, wanted: VxlanSummary | WantedVxlan) -> bool:
+def must_recreate(before: VxlanSummary | None, device: VxlanSummary | WantedVxlan) -> bool:
     """Return whether the kernel cannot change ``before`` into what is wanted."""
     if before is None or not before["local"]:
         return True
-    if (":" in before["local"]) != (":" in (wanted["local"] or "")):
+    if (":" in before["local"]) != (":" in (device["local"] or "")):
         return True
     return (before["id"], before["dstport"], before["csum"]) != (
-        wanted["id"],
-        wanted["dstport"],
-        wanted["csum"],
+        device["id"],
+        device["dstport"],
+        device["csum"],
     )
 
 
 def plan_present(
-    links: Links, fdb: Fdb, ovs: ovs_state.OvsState, wanted: WantedVxlan
+    links: Links, fdb: Fdb, ovs: ovs_state.OvsState, device: WantedVxlan
 ) -> list[Step]:
     """Return the steps to the wanted device; ``ovs`` is the state of Open vSwitch."""
-    _check_free(links, wanted)
-    name = wanted["name"]
+    _check_free(links, device)
+    name = device["name"]
     before = summary(links.get(name), fdb)
-    if not must_recreate(before, wanted):
-        return batch(_link_lines(before, wanted)) + batch(_fdb_lines(fdb, wanted), program="bridge")
+    if not must_recreate(before, device):
+        return batch(_link_lines(before, device)) + batch(_fdb_lines(fdb, device), program="bridge")
     removal = [f"link del dev {name}"] if before else []
     return (
         _release(ovs, name)
-        + batch(removal + _link_lines(None, wanted))
-        + batch(_fdb_lines([], wanted), program="bridge")
+        + batch(removal + _link_lines(None, device))
+        + batch(_fdb_lines([], device), program="bridge")
     )
 
 

@@ -29,53 +29,53 @@ SPARED = 10  # bytes that a checksum over the wrong range leaves out
 # What becomes of one packet with content, and one segment of a super-packet
 
 
-def _flip(raw: bytes, found: Layers, chance: random.Random) -> bytes:
-    place = chance.randrange(found.payload, len(raw))
-    return raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
+def _flip(raw: bytes, headers: Layers, chance: random.Random) -> bytes:
+    offset = chance.randrange(headers.payload, len(raw))
+    return raw[:offset] + bytes([raw[offset] ^ 1]) + raw[offset + 1 :]
 
 
-def _bit_flipped(raw: bytes, found: Layers, chance: random.Random) -> bytes:
-    return packet.summed(_flip(raw, found, chance), found)
+def _bit_flipped(raw: bytes, headers: Layers, chance: random.Random) -> bytes:
+    return packet.summed(_flip(raw, headers, chance), headers)
 
 
-def _bit_flipped_late(raw: bytes, found: Layers, chance: random.Random) -> bytes:
-    return _flip(packet.summed(raw, found), found, chance)
+def _bit_flipped_late(raw: bytes, headers: Layers, chance: random.Random) -> bytes:
+    return _flip(packet.summed(raw, headers), headers, chance)
 
 
-def _vouched(raw: bytes, found: Layers, chance: random.Random) -> bytes:
-    return packet.trusted(_flip(raw, found, chance), found)
+def _vouched(raw: bytes, headers: Layers, chance: random.Random) -> bytes:
+    return packet.trusted(_flip(raw, headers, chance), headers)
 
 
-def _checksum_unfilled(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    place = packet.checksum_place(found.ip)
-    return packet.said(raw if place is None else packet.put(raw, place, 0x1234), 0)
+def _checksum_unfilled(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    offset = packet.checksum_place(headers.ip)
+    return packet.said(raw if offset is None else packet.put(raw, offset, 0x1234), 0)
 
 
-def _checksum_short(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    return packet.summed(raw, found, max(found.payload, len(raw) - SPARED))
+def _checksum_short(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    return packet.summed(raw, headers, max(headers.payload, len(raw) - SPARED))
 
 
-def _last_byte_zeroed(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    return packet.summed(raw[:-1] + b"\0", found)
+def _last_byte_zeroed(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    return packet.summed(raw[:-1] + b"\0", headers)
 
 
-def _last_byte_lost(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    return packet.summed(packet.resized(raw[:-1], found), found)
+def _last_byte_lost(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    return packet.summed(packet.resized(raw[:-1], headers), headers)
 
 
-def _truncated(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    half = raw[: (found.payload + len(raw) + 1) // 2]
-    return packet.summed(packet.resized(half, found), found)
+def _truncated(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    half = raw[: (headers.payload + len(raw) + 1) // 2]
+    return packet.summed(packet.resized(half, headers), headers)
 
 
-def _length_wrong(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    if found.ip.protocol != packet.PROTOCOL_UDP:
+def _length_wrong(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    if headers.ip.protocol != packet.PROTOCOL_UDP:
         return raw
-    return packet.put(raw, found.ip.payload + 4, len(raw) - found.ip.payload + 8)
+    return packet.put(raw, headers.ip.payload + 4, len(raw) - headers.ip.payload + 8)
 
 
-def _zeroed(raw: bytes, found: Layers, _chance: random.Random) -> bytes:
-    return packet.summed(raw[: found.payload] + bytes(len(raw) - found.payload), found)
+def _zeroed(raw: bytes, headers: Layers, _chance: random.Random) -> bytes:
+    return packet.summed(raw[: headers.payload] + bytes(len(raw) - headers.payload), headers)
 
 
 LAST = ("last_byte_zeroed", "last_byte_lost", "length_wrong", "truncated")
@@ -98,12 +98,12 @@ def _one_changed(name: str) -> Kind:
     change = CHANGES[name]
 
     def kind(raw: bytes, chance: random.Random) -> Delivery:
-        found = packet.layers(raw)
-        if found is None or len(raw) <= found.payload:
+        headers = packet.layers(raw)
+        if headers is None or len(raw) <= headers.payload:
             return [(0, raw)]
         parts = packet.segments(raw)
-        place = len(parts) - 1 if name in LAST else chance.randrange(len(parts))
-        parts[place] = change(parts[place], found, chance)
+        index = len(parts) - 1 if name in LAST else chance.randrange(len(parts))
+        parts[index] = change(parts[index], headers, chance)
         return [(0, part) for part in parts]
 
     return kind
@@ -139,13 +139,13 @@ def _segment_dropped(raw: bytes, chance: random.Random) -> Delivery:
 
 def _swapped(raw: bytes, _chance: random.Random) -> Delivery:
     """Give the first two segments each other's content."""
-    found = packet.layers(raw)
+    headers = packet.layers(raw)
     parts = packet.segments(raw)
-    if found is None or len(parts) < 3:
+    if headers is None or len(parts) < 3:
         return [(0, raw)]
-    one, two = parts[:2]
-    parts[0] = packet.summed(one[: found.payload] + two[found.payload :], found)
-    parts[1] = packet.summed(two[: found.payload] + one[found.payload :], found)
+    first, second = parts[:2]
+    parts[0] = packet.summed(first[: headers.payload] + second[headers.payload :], headers)
+    parts[1] = packet.summed(second[: headers.payload] + first[headers.payload :], headers)
     return [(0, part) for part in parts]
 
 
@@ -155,17 +155,17 @@ def _merged(held: list[bytes]) -> Kind:
     def kind(raw: bytes, _chance: random.Random) -> Delivery:
         parts = held + packet.segments(raw)
         held.clear()
-        found = packet.layers(raw)
-        if found is None or found.ip.protocol != packet.PROTOCOL_UDP:
+        headers = packet.layers(raw)
+        if headers is None or headers.ip.protocol != packet.PROTOCOL_UDP:
             return [(0, part) for part in parts]
         if len(parts) == 1:
             held.append(parts[0])
             return []
-        one, two = parts[:2]
-        if flow_of(one) != flow_of(two):
+        first, second = parts[:2]
+        if flow_of(first) != flow_of(second):
             return [(0, part) for part in parts]
-        whole = packet.summed(packet.resized(one + two[found.payload :], found), found)
-        return [(0, part) for part in (whole, *parts[2:])]
+        merged = packet.summed(packet.resized(first + second[headers.payload :], headers), headers)
+        return [(0, part) for part in (merged, *parts[2:])]
 
     return kind
 
@@ -193,10 +193,10 @@ def _kind(name: str, held: list[bytes]) -> Kind:
 
 def flow_of(raw: bytes) -> bytes:
     """Return addresses, protocol and ports of the innermost packet."""
-    found = packet.layers(raw)
-    if found is None:
+    headers = packet.layers(raw)
+    if headers is None:
         return b""
-    ip = found.ip
+    ip = headers.ip
     addresses = raw[ip.start + 12 : ip.start + 20] if ip.version == 4 else raw[ip.start + 8 :][:32]
     return addresses + bytes([ip.protocol]) + raw[ip.payload : ip.payload + 4]
 
@@ -210,51 +210,51 @@ def _uso(raw: bytes) -> bool:
 
 
 def _tunnel(raw: bytes) -> bool:
-    found = packet.layers(raw)
-    return found is not None and found.tunnel is not None
+    headers = packet.layers(raw)
+    return headers is not None and headers.tunnel is not None
 
 
 def _protocol(number: int) -> Concerns:
     def concerns(raw: bytes) -> bool:
-        found = packet.layers(raw)
-        return found is not None and found.ip.protocol == number
+        headers = packet.layers(raw)
+        return headers is not None and headers.ip.protocol == number
 
     return concerns
 
 
 def _odd(raw: bytes) -> bool:
-    found = packet.layers(raw)
-    return found is not None and (len(raw) - found.payload) % 2 == 1
+    headers = packet.layers(raw)
+    return headers is not None and (len(raw) - headers.payload) % 2 == 1
 
 
 def _whole_segments(raw: bytes) -> bool:
-    found = packet.layers(raw)
+    headers = packet.layers(raw)
     size = packet.segment_size(raw)
-    return found is not None and size > 0 and (len(raw) - found.payload) % size == 0
+    return headers is not None and size > 0 and (len(raw) - headers.payload) % size == 0
 
 
 def _one_segment(raw: bytes) -> bool:
-    found = packet.layers(raw)
+    headers = packet.layers(raw)
     size = packet.segment_size(raw)
-    return found is not None and 0 < size < len(raw) - found.payload <= size + 1
+    return headers is not None and 0 < size < len(raw) - headers.payload <= size + 1
 
 
 def _zero_sum(raw: bytes) -> bool:
-    found = packet.layers(raw)
-    if found is None:
+    headers = packet.layers(raw)
+    if headers is None:
         return False
-    length = len(raw) - found.payload
-    return length > 0 and packet.ones_sum(raw[found.payload :]) == 0
+    length = len(raw) - headers.payload
+    return length > 0 and packet.ones_sum(raw[headers.payload :]) == 0
 
 
 def wire_length(raw: bytes) -> int:
     """Return the bytes that the longest packet of IP has on the wire."""
-    found = packet.layers(raw)
+    headers = packet.layers(raw)
     size = packet.segment_size(raw)
     length = len(raw) - packet.FRAME - packet.ETHERNET
-    if found is None or not size:
+    if headers is None or not size:
         return length
-    return min(length, found.payload - packet.FRAME - packet.ETHERNET + size)
+    return min(length, headers.payload - packet.FRAME - packet.ETHERNET + size)
 
 
 CONDITIONS: dict[str, Concerns] = {
@@ -280,11 +280,11 @@ def _below(number: int) -> Concerns:
 
 
 def _after(number: int) -> Concerns:
-    seen = [0]
+    count = [0]
 
     def concerns(_raw: bytes) -> bool:
-        seen[0] += 1
-        return seen[0] > number
+        count[0] += 1
+        return count[0] > number
 
     return concerns
 
@@ -348,21 +348,21 @@ def _refused(what: str, text: str, to_do: str) -> InputError:
     return InputError(what, f"NIC {text!r}", to_do)
 
 
-def _rate(text: str, whole: str) -> float:
+def _rate(text: str, fault: str) -> float:
     try:
         rate = float(text or 1)
     except ValueError:
         rate = 0
     if not 0 < rate <= 1:
-        raise _refused(f"{text!r} is no rate", whole, "Write a share of the packets, like 0.01.")
+        raise _refused(f"{text!r} is no rate", fault, "Write a share of the packets, like 0.01.")
     return rate
 
 
-def _condition(text: str, whole: str) -> Concerns:
+def _condition(text: str, fault: str) -> Concerns:
     name, _equals, number = text.partition("=")
     if text in CONDITIONS:
         return CONDITIONS[text]
     if name in WITH_NUMBER and number.isascii() and number.isdigit() and 0 < int(number) < 2**31:
         return WITH_NUMBER[name](int(number))
-    known = [*CONDITIONS, GRO, *(f"{known}=N" for known in WITH_NUMBER)]
-    raise _refused(f"{text!r} is no condition", whole, f"Use {', '.join(sorted(known))}.")
+    names = [*CONDITIONS, GRO, *(f"{names}=N" for names in WITH_NUMBER)]
+    raise _refused(f"{text!r} is no condition", fault, f"Use {', '.join(sorted(names))}.")

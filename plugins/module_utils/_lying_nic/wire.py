@@ -63,10 +63,10 @@ class Tap(NamedTuple):
 
 def open_tap(name: str, namespace: str | None) -> Tap:
     """Make a tap in a network namespace, or attach to the one that is there."""
-    asked = struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+    request = struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
     with netns.inside(namespace):
         file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.ioctl(file, TUNSETIFF, asked)
+        fcntl.ioctl(file, TUNSETIFF, request)
         control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     fcntl.ioctl(file, TUNSETVNETHDRSZ, struct.pack("i", packet.HEADER.size))
     for offers in OFFERS:
@@ -79,9 +79,9 @@ def open_tap(name: str, namespace: str | None) -> Tap:
 def has_gro(tap: Tap) -> bool:
     """Return whether GRO is on; False where the device has gone."""
     value = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_GGRO, 0))
-    asked = struct.pack("16sP16x", tap.name.encode(), ctypes.addressof(value))
+    request = struct.pack("16sP16x", tap.name.encode(), ctypes.addressof(value))
     try:
-        fcntl.ioctl(tap.control, SIOCETHTOOL, asked)
+        fcntl.ioctl(tap.control, SIOCETHTOOL, request)
     except OSError:
         return False
     return bool(struct.unpack("II", value.raw[:8])[1])
@@ -104,18 +104,18 @@ class Wire:
 
     def carry(self, end: int | None = None) -> None:
         """Carry until something can be read from the file ``end``, without one for ever."""
-        here = self.near.file
+        near = self.near.file
         there = self.far.file
-        files = [here, there] + ([] if end is None else [end])
+        files = [near, there] + ([] if end is None else [end])
         while True:
             patience = max(0, self.late[0][0] - time.monotonic()) if self.late else None
             ready = select.select(files, [], [], patience)[0]
             if end in ready:
                 return
-            if here in ready:
-                self._move(here, there, inwards=False)
+            if near in ready:
+                self._move(near, there, inwards=False)
             if there in ready:
-                self._move(there, here, inwards=True)
+                self._move(there, near, inwards=True)
             self._deliver_late()
 
     def _struck_way(self, inwards: bool) -> bool:

@@ -160,20 +160,20 @@ def _machine(machine: Machine) -> Machine:
     checks.unique([nic["name"] for nic in machine["nics"]] + [MANAGEMENT], f"{name}: name of a NIC")
     for nic in machine["nics"]:
         _check_nic(name, nic)
-    found: Machine = {**machine, "nics": [_without_empty(nic) for nic in machine["nics"]]}
-    if not found.get("kernel"):
-        found.pop("kernel", None)
-    return found
+    result: Machine = {**machine, "nics": [_without_empty(nic) for nic in machine["nics"]]}
+    if not result.get("kernel"):
+        result.pop("kernel", None)
+    return result
 
 
 def _without_empty(nic: Nic) -> Nic:
     """Return a device without what it does not have, as those were kept that were made before."""
-    found = nic.copy()
-    if not found.get("netns"):
-        found.pop("netns", None)
-    if not found.get("vhost"):
-        found.pop("vhost", None)
-    return found
+    result = nic.copy()
+    if not result.get("netns"):
+        result.pop("netns", None)
+    if not result.get("vhost"):
+        result.pop("vhost", None)
+    return result
 
 
 def _check_nic(machine: str, nic: Nic) -> None:

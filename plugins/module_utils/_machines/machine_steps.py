@@ -74,26 +74,26 @@ class MachinePlan(NamedTuple):
 
 
 def plan_present(
-    lab: str, folder: str, wanted: Sequence[Machine], state: MachinesState
+    lab: str, folder: str, machines: Sequence[Machine], state: MachinesState
 ) -> MachinePlan:
     """Return what makes the wanted machines.
 
     One with other options is recreated; one that was killed is started.
     """
-    network = any(map(_needs_network, wanted))
+    network = any(map(_needs_network, machines))
     _refuse_foreign(lab, folder, network, state)
     # Machines that live without the namespace of their network are of no use.
     cut_off = network and not state["fabric"]
     plan = MachinePlan([], _common(lab, folder, state, network), [])
-    for machine in wanted:
-        seen = state["machines"].get(machine["name"], NOTHING)
-        whole = _is_whole(machine, seen)
-        if not whole:
-            plan.steps.extend(_without(set(seen["taps"]) - set(wanted_taps(machine))))
+    for machine in machines:
+        now = state["machines"].get(machine["name"], NOTHING)
+        intact = _is_whole(machine, now)
+        if not intact:
+            plan.steps.extend(_without(set(now["taps"]) - set(wanted_taps(machine))))
             plan.steps.extend(_make(lab, folder, machine))
-        if not whole or cut_off or not _is_running(machine, seen):
+        if not intact or cut_off or not _is_running(machine, now):
             plan.start.append(machine)
-            if seen["process"]:
+            if now["process"]:
                 plan.stop.append(machine["name"])
     return plan
 
@@ -119,13 +119,13 @@ def _refuse_foreign(lab: str, folder: str, network: bool, state: MachinesState) 
         )
 
 
-def _is_whole(machine: Machine, seen: SeenMachine) -> bool:
+def _is_whole(machine: Machine, now: SeenMachine) -> bool:
     """Return whether a machine has its disk, and was made with the options that are wanted."""
-    return seen["spec"] == machine and seen["disk"]
+    return now["spec"] == machine and now["disk"]
 
 
-def _is_running(machine: Machine, seen: SeenMachine) -> bool:
-    return bool(seen["process"]) and set(wanted_taps(machine)) <= set(seen["taps"])
+def _is_running(machine: Machine, now: SeenMachine) -> bool:
+    return bool(now["process"]) and set(wanted_taps(machine)) <= set(now["taps"])
 
 
 def _without(taps: Iterable[Tap]) -> list[Step]:
@@ -160,19 +160,21 @@ def _common(lab: str, folder: str, state: MachinesState, network: bool) -> list[
 
 def _make(lab: str, folder: str, machine: Machine) -> list[Step]:
     """Return the commands that make a machine's disk: a copy of the image's, with files of its own."""
-    place = home(folder, machine["name"])
+    folder_of_machine = home(folder, machine["name"])
     files = files_of(lab, machine)
-    sources = {path: f"{place}/files/{os.path.basename(path)}" for path in files}
+    sources = {path: f"{folder_of_machine}/files/{os.path.basename(path)}" for path in files}
     steps = [
-        Step(["rm", "-rf", place]),
-        Step(["mkdir", "-p", f"{place}/files"]),
-        Step(["cp", "--sparse=always", f"{machine['image']}/root.ext4", f"{place}/disk"]),
+        Step(["rm", "-rf", folder_of_machine]),
+        Step(["mkdir", "-p", f"{folder_of_machine}/files"]),
+        Step(
+            ["cp", "--sparse=always", f"{machine['image']}/root.ext4", f"{folder_of_machine}/disk"]
+        ),
     ]
     steps += [Step(["tee", sources[path]], text) for path, text in files.items()]
     sources["/etc/ssh/ssh_host_ed25519_key"] = f"{folder}/host_key"
     sources["/root/.ssh/authorized_keys"] = f"{folder}/key.pub"
-    steps.append(Step(["debugfs", "-w", "-f", "-", f"{place}/disk"], written(sources)))
-    return [*steps, Step(["rm", "-r", f"{place}/files"])]
+    steps.append(Step(["debugfs", "-w", "-f", "-", f"{folder_of_machine}/disk"], written(sources)))
+    return [*steps, Step(["rm", "-r", f"{folder_of_machine}/files"])]
 
 
 def _chosen(state: MachinesState, names: Sequence[str]) -> list[str]:
@@ -204,20 +206,20 @@ def summary(state: MachinesState, names: Sequence[str]) -> list[MachineSummary]:
     return [_summary(name, state["machines"][name]) for name in _chosen(state, names)]
 
 
-def _summary(name: str, seen: SeenMachine) -> MachineSummary:
+def _summary(name: str, now: SeenMachine) -> MachineSummary:
     return {
         "name": name,
-        "running": bool(seen["process"]),
-        "accel": seen["accel"],
-        "port": seen["spec"].get("port") if seen["spec"] else None,
+        "running": bool(now["process"]),
+        "accel": now["accel"],
+        "port": now["spec"].get("port") if now["spec"] else None,
     }
 
 
 def predict(
-    was: Sequence[MachineSummary], wanted: Sequence[Machine], accel: str, plan: MachinePlan
+    was: Sequence[MachineSummary], machines: Sequence[Machine], accel: str, plan: MachinePlan
 ) -> list[MachineSummary]:
     """Return the summary as it will be when the wanted machines are there."""
-    accels = {one["name"]: one["accel"] for one in was}
+    accels = {summary["name"]: summary["accel"] for summary in was}
     accels.update({machine["name"]: accel for machine in plan.start})
     return [
         {
@@ -226,7 +228,7 @@ def predict(
             "accel": accels[machine["name"]],
             "port": machine["port"],
         }
-        for machine in wanted
+        for machine in machines
     ]
 
 

@@ -83,7 +83,7 @@ def command(
     """Return the command that starts a machine and leaves it; ``descriptors`` has the open taps by
     device.
     """
-    place = home(folder, machine["name"])
+    folder_of_machine = home(folder, machine["name"])
     argv = [
         *PLAIN,
         "-name",
@@ -95,7 +95,7 @@ def command(
         str(machine["memory"]),
         *_kernel(kernel_folder(machine), "root=/dev/vda rw mitigations=off"),
         "-drive",
-        f"file={place}/disk,format=raw,if=none,id=disk,cache=unsafe",
+        f"file={folder_of_machine}/disk,format=raw,if=none,id=disk,cache=unsafe",
         "-device",
         "virtio-blk-pci,drive=disk",
         "-netdev",
@@ -112,7 +112,14 @@ def command(
             "-device",
             _device(lab, machine["name"], nic),
         ]
-    return [*argv, "-serial", f"file:{place}/console", "-daemonize", "-pidfile", f"{place}/pid"]
+    return [
+        *argv,
+        "-serial",
+        f"file:{folder_of_machine}/console",
+        "-daemonize",
+        "-pidfile",
+        f"{folder_of_machine}/pid",
+    ]
 
 
 def _device(lab: str, machine: str, nic: Nic) -> str:
@@ -138,13 +145,13 @@ def _confined() -> list[str]:
     return confined(run(HELP).out)
 
 
-def accelerator(asked: str, image: str) -> str:
+def accelerator(choice: str, image: str) -> str:
     """Return kvm or tcg: what is asked for, as far as it works here."""
-    if asked == "tcg":
+    if choice == "tcg":
         return "tcg"
     if kvm_boots(image):
         return "kvm"
-    if asked == "kvm":
+    if choice == "kvm":
         raise InputError("a probe guest does not boot with KVM here", KVM, "Use accel auto or tcg.")
     return "tcg"
 

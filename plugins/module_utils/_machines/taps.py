@@ -49,10 +49,10 @@ def found(machine: Machine) -> list[Tap]:
     """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the
     lab's own.
     """
-    wanted = wanted_taps(machine)
+    names = wanted_taps(machine)
     return [
         (netns, tap)
-        for netns, tap in wanted
+        for netns, tap in names
         if run(["ip", "-netns", netns, "link", "show", "dev", tap], check=False).rc == 0
     ]
 
@@ -67,15 +67,15 @@ def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
     super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:
-        found: dict[str, list[int]] = {}
+        queues: dict[str, list[int]] = {}
         for index, nic in enumerate(machine["nics"]):
             tap = tap_of(machine["name"], index)
             netns = netns_of(lab, nic)
             with inside(netns):
-                found[nic["name"]] = [_queue(stack, tap, nic) for _number in range(nic["queues"])]
+                queues[nic["name"]] = [_queue(stack, tap, nic) for _number in range(nic["queues"])]
             master = "" if nic.get("netns") else f"master {BRIDGE} "
             apply(batch([f"link set dev {tap} mtu {nic['mtu']} {master}up"], netns))
-        yield found
+        yield queues
 
 
 def _queue(stack: contextlib.ExitStack, tap: str, nic: Nic) -> int:

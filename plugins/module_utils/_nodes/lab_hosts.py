@@ -79,12 +79,12 @@ def lab_hosts(
     return hosts
 
 
-def _checked_forwarder(asked: str, network: Network, nodes: int, ports: int) -> str:
+def _checked_forwarder(kind: str, network: Network, nodes: int, ports: int) -> str:
     """Return what the forwarder does, empty for none; raise InputError where there can be none."""
-    if asked in ("", "none"):
+    if kind in ("", "none"):
         return ""
-    where = f"forwarder {asked}"
-    if asked not in FORWARDS:
+    where = f"forwarder {kind}"
+    if kind not in FORWARDS:
         raise InputError("not what a forwarder does", where, f"Use none, {', '.join(FORWARDS)}.")
     if network.version == 6:
         raise InputError("it forwards IPv4 alone", where, "Give a network of IPv4 as 'underlay'.")
@@ -94,14 +94,14 @@ def _checked_forwarder(asked: str, network: Network, nodes: int, ports: int) -> 
             where,
             f"Give 2 to {MOST_SEGMENTS} nodes, and one port.",
         )
-    return asked
+    return kind
 
 
 def _addresses(network: Network, index: int, ports: int, between: str) -> list[str]:
     """Return the addresses of a node's ports; with a router each node has a network of its own."""
     first = index - 1 if between in ROUTING else 0
     places = [number * network.num_addresses + index for number in range(first, first + ports)]
-    return [str(network[0] + place) for place in places]
+    return [str(network[0] + position) for position in places]
 
 
 def _gateway(network: Network, index: int) -> str:

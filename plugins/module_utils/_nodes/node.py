@@ -151,12 +151,12 @@ def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
             "name",
             "Use 1 to 40 letters, digits, hyphens and underscores, a letter or digit first.",
         )
-    wanted: dict[str, Node] = {}
+    by_name: dict[str, Node] = {}
     owners: dict[network.Address, str] = {}
     for node in nodes:
         name = node["name"]
         check_node(lab, name)
-        if name in wanted:
+        if name in by_name:
             raise InputError(
                 f"the node {name!r} is listed twice", "nodes", "Give every node its own name."
             )
@@ -166,18 +166,18 @@ def validate(lab: str, nodes: Iterable[NodeOptions]) -> list[Node]:
         if nic:
             faults.parse(nic)
             checks.number(node["mtu"], f"{name}: MTU of a tap", network.MIN_MTU, MAX_MTU_TAP)
-        wanted[name] = {
+        by_name[name] = {
             "name": name,
             "addresses": [str(address) for address in addresses],
             "mtu": node["mtu"],
             "more": more_devices(name, node.get("more") or [], owners),
             "nic": nic,
         }
-        _add_place(wanted[name], node)
-    return list(wanted.values())
+        _add_place(by_name[name], node)
+    return list(by_name.values())
 
 
-def _add_place(wanted: Node, node: NodeOptions) -> None:
+def _add_place(checked: Node, node: NodeOptions) -> None:
     """Add to a node what it has in a lab with a forwarder: its segment, its routes, what it
     forwards.
     """
@@ -185,12 +185,12 @@ def _add_place(wanted: Node, node: NodeOptions) -> None:
     segment = node.get("segment") or 0
     forwards = node.get("forwards")
     if segment:
-        wanted["segment"] = checks.number(segment, f"{name}: segment", 0, MOST_SEGMENTS)
+        checked["segment"] = checks.number(segment, f"{name}: segment", 0, MOST_SEGMENTS)
     if node.get("routes"):
-        wanted["routes"] = [_route(name, route) for route in node.get("routes") or ()]
+        checked["routes"] = [_route(name, route) for route in node.get("routes") or ()]
     if forwards:
-        wanted["forwards"] = forwards
-        if len(wanted["more"]) == 0:
+        checked["forwards"] = forwards
+        if len(checked["more"]) == 0:
             raise InputError(
                 "it has one device, and what is forwarded comes by one and leaves by another",
                 name,

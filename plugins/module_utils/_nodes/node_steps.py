@@ -93,10 +93,10 @@ def delete_links(lines: Iterable[str], netns: str) -> list[Step]:
     ]
 
 
-def whole(seen: SeenNode | None) -> bool:
+def whole(node: SeenNode | None) -> bool:
     """Return whether a node that was read has all its namespaces."""
     return bool(
-        seen and seen["ready"] and seen["netns"] and seen["mounted"] and seen["mnt"] and seen["uts"]
+        node and node["ready"] and node["netns"] and node["mounted"] and node["mnt"] and node["uts"]
     )
 
 
@@ -118,77 +118,77 @@ class NodePlan(NamedTuple):
     steps: list[Step]
 
 
-def plan_present(lab: str, wanted: Sequence[Node], state: LabState) -> NodePlan:
+def plan_present(lab: str, nodes: Sequence[Node], state: LabState) -> NodePlan:
     """Return what makes the wanted nodes; one that is not whole is removed first."""
-    names = [node["name"] for node in wanted]
+    names = [node["name"] for node in nodes]
     refuse_foreign(lab, names, state)
-    new = _not_whole(wanted, state)
+    new = _not_whole(nodes, state)
     new_fabric = _missing_fabric(lab, state)
-    made = new + new_fabric
-    half_made = [name for name in made if name in state["claims"]]
-    steps = remove_nodes(lab, half_made, state) + claim(made)
+    created = new + new_fabric
+    half_made = [name for name in created if name in state["claims"]]
+    steps = remove_nodes(lab, half_made, state) + claim(created)
     if new:
         steps += make_mountpoints(state) + make_homes(new)
-    steps += batch([f"netns add {name}" for name in made]) + make_namespaces(new)
-    steps += plan_links(lab, wanted, state, {} if new_fabric else state["ports"], new)
-    steps += _mark_ready(wanted, new)
+    steps += batch([f"netns add {name}" for name in created]) + make_namespaces(new)
+    steps += plan_links(lab, nodes, state, {} if new_fabric else state["ports"], new)
+    steps += _mark_ready(nodes, new)
     return NodePlan([name for name in half_made if name in new], steps)
 
 
-def plan_nics(lab: str, wanted: Sequence[Node], state: LabState) -> dict[str, str]:
+def plan_nics(lab: str, nodes: Sequence[Node], state: LabState) -> dict[str, str]:
     """Return the network cards in user space that are to be started, by node, each with its fault;
     one without a fault only ends.
     """
-    new = _not_whole(wanted, state)
+    new = _not_whole(nodes, state)
     ports = {} if _missing_fabric(lab, state) else state["ports"]
     changed = {}
-    for node in wanted:
+    for node in nodes:
         name = node["name"]
-        seen = None if name in new else state["nodes"].get(name)
-        if not _has_nic(node, seen, ports.get(port_of(name))):
+        now = None if name in new else state["nodes"].get(name)
+        if not _has_nic(node, now, ports.get(port_of(name))):
             changed[name] = node["nic"]
     return changed
 
 
-def _has_nic(node: Node, seen: SeenNode | None, port: NodeLink | None) -> bool:
+def _has_nic(node: Node, now: SeenNode | None, port: NodeLink | None) -> bool:
     """Return whether the network card of a node is as it is wanted; without a fault: there is none."""
-    if seen is None or seen["nic"] != node["nic"]:
-        return seen is None and not node["nic"]
-    return not node["nic"] or both_taps(seen["links"].get(DEVICE), port)
+    if now is None or now["nic"] != node["nic"]:
+        return now is None and not node["nic"]
+    return not node["nic"] or both_taps(now["links"].get(DEVICE), port)
 
 
-def _not_whole(wanted: Iterable[Node], state: LabState) -> list[str]:
+def _not_whole(nodes: Iterable[Node], state: LabState) -> list[str]:
     """Return the nodes that are not there, not complete, or at another place of the lab."""
     names = []
-    for node in wanted:
-        seen = state["nodes"].get(node["name"])
-        if not seen or not whole(seen) or seen.get("layout", "") != layout_of(node):
+    for node in nodes:
+        now = state["nodes"].get(node["name"])
+        if not now or not whole(now) or now.get("layout", "") != layout_of(node):
             names.append(node["name"])
     return names
 
 
 def _missing_fabric(lab: str, state: LabState) -> list[str]:
     """Return the name of the fabric's namespace in a list if it is not there, or none."""
-    seen = state["nodes"].get(fabric(lab))
-    return [] if seen and seen["netns"] else [fabric(lab)]
+    now = state["nodes"].get(fabric(lab))
+    return [] if now and now["netns"] else [fabric(lab)]
 
 
-def _mark_ready(wanted: Iterable[Node], new: Sequence[str]) -> list[Step]:
+def _mark_ready(nodes: Iterable[Node], new: Sequence[str]) -> list[Step]:
     """Return the steps that say of new nodes what they were made with, and that they are complete."""
     steps = []
     files = []
-    for node in [node for node in wanted if node["name"] in new]:
-        place = home(node["name"])
+    for node in [node for node in nodes if node["name"] in new]:
+        folder = home(node["name"])
         layout = layout_of(node)
-        files.append(place + "/ready")
+        files.append(folder + "/ready")
         if layout:
-            steps.append(Step(["tee", place + "/layout"], layout))
+            steps.append(Step(["tee", folder + "/layout"], layout))
     return [*steps, Step(["touch"] + files)] if files else []
 
 
-def claim(made: Iterable[str]) -> list[Step]:
+def claim(names: Iterable[str]) -> list[Step]:
     """Make the directories that show what is ours."""
-    homes = [home(name) for name in made]
+    homes = [home(name) for name in names]
     return [Step(["mkdir", "-p"] + homes)] if homes else []
 
 
@@ -232,14 +232,14 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
     """
     steps = []
     for node in new:
-        place = home(node)
+        folder = home(node)
         steps += [
-            Step(["tee", place + "/fstab"], fstab(node)),
+            Step(["tee", folder + "/fstab"], fstab(node)),
             Step(
                 [
                     "unshare",
-                    f"--mount={place}/mnt",
-                    f"--uts={place}/uts",
+                    f"--mount={folder}/mnt",
+                    f"--uts={folder}/uts",
                     "--propagation",
                     "slave",
                     "tee",
@@ -247,30 +247,30 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
                 ],
                 node,
             ),
-            Step(enter(node, ["mount", "--all", "--fstab", place + "/fstab"])),
+            Step(enter(node, ["mount", "--all", "--fstab", folder + "/fstab"])),
         ]
     return steps
 
 
 def plan_links(
-    lab: str, wanted: Sequence[Node], state: LabState, ports: Links, new: list[str]
+    lab: str, nodes: Sequence[Node], state: LabState, ports: Links, new: list[str]
 ) -> list[Step]:
     """Return the commands that join the nodes to the fabric and set their devices."""
     # The old ports of new nodes go with them. A node's further ports are named after its first,
     # with a hyphen.
     rebuilt = [port_of(name) for name in new]
     ports = {name: port for name, port in ports.items() if name.partition("-")[0] not in rebuilt}
-    links = {name: seen["links"] for name, seen in state["nodes"].items() if name not in new}
-    cuts, ports_cut, lines, last, wires = underlay_lines(wanted, ports, links, port_of)
+    links = {name: now["links"] for name, now in state["nodes"].items() if name not in new}
+    cuts, ports_cut, lines, last, wires = underlay_lines(nodes, ports, links, port_of)
     steps: list[Step] = []
     for name in sorted(cuts):
         steps += delete_links(cuts[name], name)
     steps += delete_links(ports_cut, fabric(lab))
     steps += batch(lines, fabric(lab)) + cut_steps(wires, fabric(lab))
-    for node in wanted:
+    for node in nodes:
         name = node["name"]
-        made = bridge_lines(node) if name in new else []
-        steps += batch(made + last[name], name)
+        bridge = bridge_lines(node) if name in new else []
+        steps += batch(bridge + last[name], name)
         steps += forward_steps(node) if name in new else []
     return steps
 
@@ -325,30 +325,30 @@ def inodes_of(names: Iterable[str], state: LabState) -> set[int]:
 
 def summary(lab: str, state: LabState, names: Sequence[str]) -> list[NodeSummary]:
     """Return what a user sees of the nodes ``names``, or of all nodes of the lab."""
-    seen: list[NodeSummary] = []
+    summaries: list[NodeSummary] = []
     for name, node in sorted(state["nodes"].items(), key=lambda item: natural(item[0])):
         if name == fabric(lab) or (names and name not in names) or name not in state["claims"]:
             continue
         device = node["links"].get(DEVICE)
-        seen.append(
+        summaries.append(
             {
                 "name": name,
                 "addresses": sorted(device["addresses"]) if device else [],
                 "mtu": device["mtu"] if device else None,
             }
         )
-    return seen
+    return summaries
 
 
 def predict(
-    was: Iterable[NodeSummary], wanted: Sequence[Node], stopped: Sequence[str]
+    was: Iterable[NodeSummary], after: Sequence[Node], stopped: Sequence[str]
 ) -> list[NodeSummary]:
     """Return the summary as it will be: what stays, and what is wanted."""
-    names = [node["name"] for node in wanted]
+    names = [node["name"] for node in after]
     nodes = [node for node in was if node["name"] not in names and node["name"] not in stopped]
     nodes += [
         {"name": node["name"], "addresses": sorted(node["addresses"]), "mtu": node["mtu"]}
-        for node in wanted
+        for node in after
     ]
     return sorted(nodes, key=lambda node: natural(node["name"]))
 
@@ -359,9 +359,9 @@ def bridge_lines(node: Node) -> list[str]:
     """
     if node.get("forwards") != "bridged":
         return []
-    made = [f"link add name {INNER_BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
-    made += [f"address add {address} dev {INNER_BRIDGE}" for address in node["addresses"]]
-    return [*made, f"link set dev {INNER_BRIDGE} up"]
+    lines = [f"link add name {INNER_BRIDGE} type bridge stp_state 0 mcast_snooping 0"]
+    lines += [f"address add {address} dev {INNER_BRIDGE}" for address in node["addresses"]]
+    return [*lines, f"link set dev {INNER_BRIDGE} up"]
 
 
 def forward_steps(node: Node) -> list[Step]:

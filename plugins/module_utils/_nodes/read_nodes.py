@@ -38,11 +38,11 @@ def parse_mountinfo(text: str) -> list[Mount]:
     """
     mounts: list[Mount] = []
     for number, line in enumerate(text.splitlines(), 1):
-        left, dash, right = line.partition(" - ")
-        fields = left.split(" ")
+        before, dash, right = line.partition(" - ")
+        fields = before.split(" ")
         kind = right.split(" ")
         if not dash or len(fields) < 6 or not kind[0]:
-            raise ParseError(f"this is not a line of mountinfo: {left!r}", number)
+            raise ParseError(f"this is not a line of mountinfo: {before!r}", number)
         root, target = (
             OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field) for field in fields[3:5]
         )
@@ -110,10 +110,10 @@ def read_mountpoint(path: str) -> str:
     return "ours" if os.path.exists(os.path.join(path, MARKER)) else "present"
 
 
-def read_state(runner: Callable[..., CommandResult], lab: str, wanted: Iterable[str]) -> LabState:
-    """Return what there is of a lab and of the ``wanted`` names; ``runner`` runs an argument list."""
+def read_state(runner: Callable[..., CommandResult], lab: str, listed: Iterable[str]) -> LabState:
+    """Return what there is of a lab and of the ``listed`` names; ``runner`` runs an argument list."""
     claims = sorted(name for name in listdir(ROOT) if os.path.isdir(home(name)))
-    names = sorted(set(wanted) | {name for name in claims if lab_of(name) == lab})
+    names = sorted(set(listed) | {name for name in claims if lab_of(name) == lab})
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
         nodes, homes = mounts_of(names, parse_mountinfo(stream.read()))
     for name, node in nodes.items():

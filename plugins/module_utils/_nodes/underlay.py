@@ -50,12 +50,16 @@ def joins(node: Node, port_of: Callable[[str], str]) -> list[Join]:
     """Return [(device, its port in the fabric, addresses, MAC address)] of a node."""
     name = node["name"]
     port = port_of(node["name"])
-    own = [] if node.get("forwards") == "bridged" else node["addresses"]  # its bridge has them
-    joins_of_node = [Join(DEVICE, port, own, mac_of(name), node.get("segment", 0))]
+    addresses = (
+        [] if node.get("forwards") == "bridged" else node["addresses"]
+    )  # its bridge has them
+    joins_of_node = [Join(DEVICE, port, addresses, mac_of(name), node.get("segment", 0))]
     for more in node.get("more") or ():
-        place = f"{port}-{more['name'][0] + more['name'][-1]}"  # node1-u1; node1-u0 of uplink0
+        second_port = (
+            f"{port}-{more['name'][0] + more['name'][-1]}"  # node1-u1; node1-u0 of uplink0
+        )
         mac = mac_of(name + more["name"])
-        join = Join(more["name"], place, more["addresses"], mac, more.get("segment", 0))
+        join = Join(more["name"], second_port, more["addresses"], mac, more.get("segment", 0))
         joins_of_node.append(join)
     return joins_of_node
 
@@ -83,8 +87,8 @@ def bridge_lines(name: str, bridge: NodeLink | None) -> list[str]:
     """
     if bridge and bridge["up"]:
         return []
-    made = [] if bridge else [f"link add name {name} type bridge stp_state 0 mcast_snooping 0"]
-    return made + [f"link set dev {name} up"]
+    lines = [] if bridge else [f"link add name {name} type bridge stp_state 0 mcast_snooping 0"]
+    return lines + [f"link set dev {name} up"]
 
 
 def delete_line(device: object, name: str) -> list[str]:
@@ -189,42 +193,43 @@ class UnderlayLines(NamedTuple):
 
 
 def underlay_lines(
-    wanted: Iterable[Node], ports: Links, links: Mapping[str, Links], port_of: Callable[[str], str]
+    wanted_nodes: Iterable[Node],
+    ports: Links,
+    links: Mapping[str, Links],
+    port_of: Callable[[str], str],
 ) -> UnderlayLines:
     """Return the lines that join the nodes.
 
     ``ports`` are the devices seen in the fabric, ``links`` those seen in each node, both by name;
     ``port_of`` gives the name of a node's port.
     """
-    nodes = list(wanted)
-    found = UnderlayLines({}, [], _bridges_lines(nodes, ports, port_of), {}, [])
+    nodes = list(wanted_nodes)
+    result = UnderlayLines({}, [], _bridges_lines(nodes, ports, port_of), {}, [])
     for node in nodes:
         name = node["name"]
-        seen = links.get(node["name"], {})
+        devices = links.get(node["name"], {})
         wanted_joins = joins(node, port_of)
-        found.cuts[name] = _gone_lines(wanted_joins, seen)
-        loopback = seen.get("lo")
-        found.last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
+        result.cuts[name] = _gone_lines(wanted_joins, devices)
+        loopback = devices.get("lo")
+        result.last[name] = [] if loopback and loopback["up"] else ["link set dev lo up"]
         for join in wanted_joins:
-            _add_join(found, node, join, seen.get(join.device), ports.get(join.port))
-        if any(join.port in found.wires for join in wanted_joins):
-            found.last[name] += route_lines(node)
-    return found
+            _add_join(result, node, join, devices.get(join.device), ports.get(join.port))
+        if any(join.port in result.wires for join in wanted_joins):
+            result.last[name] += route_lines(node)
+    return result
 
 
-def _gone_lines(wanted: Iterable[Join], seen: Links) -> list[str]:
+def _gone_lines(joins_of_node: Iterable[Join], links: Links) -> list[str]:
     """Return the lines that delete the devices of a node that it is not to have any more."""
-    kept = [join.device for join in wanted]
-    gone = [old for old in seen if MORE.fullmatch(old) and old not in kept]
+    kept = [join.device for join in joins_of_node]
+    gone = [old for old in links if MORE.fullmatch(old) and old not in kept]
     return [f"link del dev {old}" for old in gone]
 
 
-def _bridges_lines(
-    wanted: Iterable[Node], ports: Links, port_of: Callable[[str], str]
-) -> list[str]:
+def _bridges_lines(nodes: Iterable[Node], ports: Links, port_of: Callable[[str], str]) -> list[str]:
     """Return the lines that make the bridge that all nodes share, and those of other segments."""
     segments = {0}
-    for node in wanted:
+    for node in nodes:
         segments |= {join.segment for join in joins(node, port_of)}
     lines = []
     for segment in sorted(segments):
@@ -234,25 +239,25 @@ def _bridges_lines(
 
 
 def _add_join(
-    found: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
+    result: UnderlayLines, node: Node, join: Join, device: NodeLink | None, port: NodeLink | None
 ) -> None:
     """Add the lines for one veth between a node and the fabric."""
     name = node["name"]
-    wanted = join.device
+    device_name = join.device
     port_name = join.port
     mac = join.mac
     by_taps = has_taps(node, join)
     after: list[str] = []
     if port and (both_taps if by_taps else joined)(device, port):
-        found.lines.extend(port_lines(node, join, port))
+        result.lines.extend(port_lines(node, join, port))
     else:
-        found.cuts[name].extend(delete_line(device, wanted))
-        found.ports_cut.extend(delete_line(port, port_name))
-        found.lines.extend(new_port_lines(node, join))
-        found.wires.extend([port_name] if join.segment else [])
+        result.cuts[name].extend(delete_line(device, device_name))
+        result.ports_cut.extend(delete_line(port, port_name))
+        result.lines.extend(new_port_lines(node, join))
+        result.wires.extend([port_name] if join.segment else [])
         after = inner_bridge_lines(node, join)
         device = None
         if by_taps:
-            set_up = f"link set dev {wanted} address {mac} mtu {node['mtu']}"
-            found.last[name].extend([tap_line(wanted), set_up])
-    found.last[name].extend(device_lines(node, join, device) + after)
+            set_up = f"link set dev {device_name} address {mac} mtu {node['mtu']}"
+            result.last[name].extend([tap_line(device_name), set_up])
+    result.last[name].extend(device_lines(node, join, device) + after)

@@ -35,17 +35,17 @@ class Checksums(TypedDict):
 
 def _of_transport(raw: bytes, ip: Ip) -> State | None:
     """Return the state of the checksum of TCP or UDP; None where there is none."""
-    place = packet.checksum_place(ip)
-    if place is None or len(raw) < place + 2:
+    offset = packet.checksum_place(ip)
+    if offset is None or len(raw) < offset + 2:
         return None
-    found = packet.word(raw, place)
-    if ip.protocol == packet.PROTOCOL_UDP and found == 0:
+    stored = packet.word(raw, offset)
+    if ip.protocol == packet.PROTOCOL_UDP and stored == 0:
         return None
     pseudo = packet.pseudo_header(raw, ip, len(raw) - ip.payload)
     if packet.ones_sum(pseudo + raw[ip.payload :]) == 0:
         return "right"
     # net/ipv4/tcp_ipv4.c, __tcp_v4_send_check: the kernel leaves the sum of the pseudo header.
-    return "unfilled" if found == packet.ones_sum(pseudo) else "wrong"
+    return "unfilled" if stored == packet.ones_sum(pseudo) else "wrong"
 
 
 def _of_ip(raw: bytes, ip: Ip) -> State | None:
@@ -68,11 +68,11 @@ def states(raw: bytes, vxlan_port: int) -> list[State | None]:
     None for what cannot be judged.
     """
     tap_packet = packet.NO_OFFLOAD + raw
-    found = packet.layers(tap_packet, vxlan_port)
-    if found is None:
+    headers = packet.layers(tap_packet, vxlan_port)
+    if headers is None:
         return []
-    around = [found.tunnel] if found.tunnel else []
-    return [_of_ip(tap_packet, ip) for ip in [*around, found.ip]]
+    around = [headers.tunnel] if headers.tunnel else []
+    return [_of_ip(tap_packet, ip) for ip in [*around, headers.ip]]
 
 
 def counted(frames: Iterable[Frame], vxlan_port: int) -> Checksums:
@@ -83,11 +83,11 @@ def counted(frames: Iterable[Frame], vxlan_port: int) -> Checksums:
     """
     counts: Checksums = {"right": 0, "vouched": 0, "unfilled": 0, "wrong": 0}
     for frame in frames:
-        found = states(frame.raw, vxlan_port)
-        known = [state for state in found if state]
-        outermost = found[0] if found else None
+        layer_states = states(frame.raw, vxlan_port)
+        checked = [state for state in layer_states if state]
+        outermost = layer_states[0] if layer_states else None
         if frame.vouched and outermost in ("unfilled", "wrong"):
             counts["vouched"] += 1
-        elif known:
-            counts[max(known, key=WORST_LAST.index)] += 1
+        elif checked:
+            counts[max(checked, key=WORST_LAST.index)] += 1
     return counts

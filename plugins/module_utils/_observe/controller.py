@@ -59,13 +59,13 @@ def needed(
     if not server:
         yield
         return
-    told: list[int] = []
+    notified: list[int] = []
 
     def end(number: int, _frame: object) -> None:
         if (
-            not told
+            not notified
         ):  # a lost terminal is reported twice: the second must not end what the first began
-            told.append(number)
+            notified.append(number)
             raise GoneError(1)
 
     for number in ENDINGS:

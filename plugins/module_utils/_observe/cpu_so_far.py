@@ -16,8 +16,8 @@ KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 def parse(text: str, hertz: int) -> dict[str, float]:
     """Return ``{kind: seconds}`` of all CPUs together, from /proc/stat."""
-    words = text.split("\n", 1)[0].split()[1 : 1 + len(KINDS)]
-    return {kind: int(ticks) / hertz for kind, ticks in zip(KINDS, words)}
+    fields = text.split("\n", 1)[0].split()[1 : 1 + len(KINDS)]
+    return {kind: int(ticks) / hertz for kind, ticks in zip(KINDS, fields)}
 
 
 def read() -> dict[str, Any]:

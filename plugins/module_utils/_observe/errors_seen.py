@@ -61,7 +61,7 @@ LONGEST_LINE = 200
 
 def parse_rows(text: str) -> Counters:
     """Return ``{row + name: value}`` of /proc/net/snmp or netstat, whose rows come in pairs."""
-    found: Counters = {}
+    counters: Counters = {}
     lines = [line.split() for line in text.splitlines()]
     for names, values in zip(lines, lines[1:]):
         if not names or names[0] != (values or [""])[0]:
@@ -69,29 +69,29 @@ def parse_rows(text: str) -> Counters:
         row = names[0].rstrip(":")
         for name, value in zip(names[1:], values[1:]):
             if name in KEPT.get(row, ()) and value.isdigit():
-                found[row + name] = int(value)
-    return found
+                counters[row + name] = int(value)
+    return counters
 
 
 def parse_list(text: str) -> Counters:
     """Return what is kept of /proc/net/snmp6, which has a counter a line."""
-    found: Counters = {}
+    counters: Counters = {}
     for line in text.splitlines():
         name, _space, value = line.partition(" ")
         if name in KEPT6 and value.strip().isdigit():
-            found[name] = int(value)
-    return found
+            counters[name] = int(value)
+    return counters
 
 
 def parse_devices(text: str) -> dict[str, Counters]:
     """Return ``{device: {"rx_errors", ...}}`` of /proc/net/dev."""
-    found: dict[str, Counters] = {}
+    by_device: dict[str, Counters] = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
-        words = rest.split()
-        if colon and len(words) > max(OF_DEVICE.values()) and all(map(str.isdigit, words)):
-            found[name.strip()] = {key: int(words[at]) for key, at in OF_DEVICE.items()}
-    return found
+        fields = rest.split()
+        if colon and len(fields) > max(OF_DEVICE.values()) and all(map(str.isdigit, fields)):
+            by_device[name.strip()] = {key: int(fields[at]) for key, at in OF_DEVICE.items()}
+    return by_device
 
 
 def parse_softnet(text: str) -> Counters:
@@ -100,10 +100,10 @@ def parse_softnet(text: str) -> Counters:
     """
     dropped = squeezed = 0
     for line in text.splitlines():
-        words = line.split()
+        fields = line.split()
         with contextlib.suppress(ValueError, IndexError):
-            dropped += int(words[DROPPED], 16)
-            squeezed += int(words[SQUEEZED], 16)
+            dropped += int(fields[DROPPED], 16)
+            squeezed += int(fields[SQUEEZED], 16)
     return {"softnet_dropped": dropped, "softnet_squeezed": squeezed}
 
 
@@ -118,8 +118,8 @@ def _read(name: str) -> str:
 def _of_namespace(name: str | None, devices: Iterable[NamedDevice]) -> Counters:
     """Return the counters of a namespace, and those of its devices, by their keys."""
     with netns.inside(name):
-        found = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
-        found.update(parse_list(_read("snmp6")))
+        counters = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
+        counters.update(parse_list(_read("snmp6")))
         rows = parse_devices(_read("dev"))
         queues = queue_stats.read()
         for device in devices:
@@ -129,8 +129,8 @@ def _of_namespace(name: str | None, devices: Iterable[NamedDevice]) -> Counters:
     for device in devices:
         key = network.key_of(device)
         for counter, value in rows.get(device["name"], {}).items():
-            found[f"{key} {counter}"] = value
-    return found
+            counters[f"{key} {counter}"] = value
+    return counters
 
 
 def read(devices: Iterable[NamedDevice] = ()) -> Counters:
@@ -160,12 +160,12 @@ class KernelLog:
 
     def alarms(self) -> list[str]:
         """Return the lines since the last call that tell of a device in trouble, 20 at most."""
-        found = []
+        alarms = []
         for record in self._records():
             text = record.partition(";")[2].split("\n")[0]
             if _is_kernels(record) and ALARMS.search(text):
-                found.append(text[:LONGEST_LINE])
-        return found[:MOST_LINES]
+                alarms.append(text[:LONGEST_LINE])
+        return alarms[:MOST_LINES]
 
     def _records(self) -> Iterable[str]:
         while self.descriptor is not None:

@@ -114,23 +114,23 @@ def look(
     has what it showed of them.
     """
     probes = {"server": server, **({"forwarder": forwarder} if forwarder else {})}
-    found = {}
+    by_path = {}
     for path in params["paths"]:
-        found[path["name"]] = _sample_path(path, params, probes)
+        by_path[path["name"]] = _sample_path(path, params, probes)
         if params.get("datagrams"):
-            _add_datagrams(found[path["name"]], path, params, probes)
-    return found
+            _add_datagrams(by_path[path["name"]], path, params, probes)
+    return by_path
 
 
 def _add_datagrams(
     looks: Mapping[str, Look], path: SampledPath, params: Params, probes: Probes
 ) -> None:
     """Add to the sample of each device what it shows of datagrams, ``udp_out`` and ``udp_in``."""
-    seen = _sample_streams(path, [DATAGRAMS], TRIES, params, probes)[0][DATAGRAMS]
+    sampled = _sample_streams(path, [DATAGRAMS], TRIES, params, probes)[0][DATAGRAMS]
     for ends in looks.values():
-        if "error" in ends or "error" in seen:
+        if "error" in ends or "error" in sampled:
             continue
-        for end, samples in seen.items():
+        for end, samples in sampled.items():
             for device, sample in samples.items():
                 if _traffic([sample], both_ways=False):
                     ends[end][device].update(udp_out=sample["out"], udp_in=sample["in"])
@@ -192,9 +192,9 @@ def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str,
     one_by_one = {
         test: _sample_streams(path, [test], TRIES, params, probes)[0][test] for test in tests
     }
-    whole = [ends for ends in one_by_one.values() if "error" not in ends]
+    complete = [ends for ends in one_by_one.values() if "error" not in ends]
     return {
-        test: ends if "error" in ends else _together(whole) for test, ends in one_by_one.items()
+        test: ends if "error" in ends else _together(complete) for test, ends in one_by_one.items()
     }
 
 
@@ -205,7 +205,10 @@ def _together(looks: Sequence[Ends]) -> Ends:
 
     def device(samples: Sequence[Sample]) -> Sample:
         def longest(way: Way) -> Direction:
-            return max((sample[way] for sample in samples), key=lambda seen: seen["bytes"])
+            return max(
+                (sample[way] for sample in samples),
+                key=lambda device_sample: device_sample["bytes"],
+            )
 
         most = max(samples, key=lambda sample: sum(sample[way]["bytes"] for way in WAYS))
         return {**most, "out": longest("out"), "in": longest("in")}
@@ -213,7 +216,9 @@ def _together(looks: Sequence[Ends]) -> Ends:
     together: Ends = {}
     for end in looks[0]:
         ends = [look[end] for look in looks]
-        together[end] = {name: device([seen[name] for seen in ends]) for name in ends[0]}
+        together[end] = {
+            name: device([device_sample[name] for device_sample in ends]) for name in ends[0]
+        }
     return together
 
 
@@ -324,8 +329,8 @@ def _bytes_of(device: SampledDevice) -> int:
         for line in stream:
             name, _colon, counts = line.partition(":")
             if name.strip() == device["name"]:
-                words = counts.split()
-                return int(words[0]) + int(words[8])
+                fields = counts.split()
+                return int(fields[0]) + int(fields[8])
     return 0
 
 
@@ -361,6 +366,6 @@ def _traffic_everywhere(
 
 def _traffic(samples: Sequence[Sample], both_ways: bool) -> bool:
     """Return whether all streams passed, by what several devices saw together."""
-    sent = sum(seen["out"]["bytes"] for seen in samples)
-    received = sum(seen["in"]["bytes"] for seen in samples)
+    sent = sum(sample["out"]["bytes"] for sample in samples)
+    received = sum(sample["in"]["bytes"] for sample in samples)
     return are_streams(sent, received, both_ways)

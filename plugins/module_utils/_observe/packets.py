@@ -114,8 +114,8 @@ def _transport(head: bytes) -> tuple[int | None, int]:
     """
     offset, kind = _network_header(head)
     if kind == IPV4:
-        words = struct.unpack_from("!B", head, offset)[0] & 15
-        return struct.unpack_from("!B", head, offset + 9)[0], offset + 4 * words
+        header_words = struct.unpack_from("!B", head, offset)[0] & 15
+        return struct.unpack_from("!B", head, offset + 9)[0], offset + 4 * header_words
     if kind == IPV6:
         return struct.unpack_from("!B", head, offset + 6)[0], offset + 40
     return None, 0
@@ -152,9 +152,9 @@ def read_packet(
     )
 
 
-def share(part: float, whole: float) -> float | None:
+def share(part: float, total: float) -> float | None:
     """Return part ÷ whole, or None where there is nothing to divide."""
-    return float(part) / whole if whole else None
+    return float(part) / total if total else None
 
 
 def _total(packets: Iterable[Packet]) -> int:

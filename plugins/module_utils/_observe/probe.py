@@ -141,8 +141,8 @@ class Seal:
     def open(self, line: bytes) -> dict[str, Any]:
         """Return the next request; raise ValueError for a line without its proof."""
         try:
-            given = json.loads(line.decode())
-            text, proof = str(given["request"]), str(given["proof"])
+            message = json.loads(line.decode())
+            text, proof = str(message["request"]), str(message["proof"])
         except (KeyError, TypeError, RecursionError):
             raise ValueError("not a request with a proof") from None
         if not hmac.compare_digest(proof.encode(), self._proof(text).encode()):

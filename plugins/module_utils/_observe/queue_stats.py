@@ -95,23 +95,23 @@ def _family(sock: socket.socket) -> int | None:
     """Return the number of family netdev, None where the kernel has none."""
     name = attribute(FAMILY_NAME, b"netdev\0")
     for answer in _ask(sock, CONTROL, GET_FAMILY, 0, name):
-        found = dict(attributes(answer)).get(FAMILY_ID, b"")
-        if len(found) == 2:
-            return int.from_bytes(found, sys.byteorder)
+        number = dict(attributes(answer)).get(FAMILY_ID, b"")
+        if len(number) == 2:
+            return int.from_bytes(number, sys.byteorder)
     return None
 
 
 def counters_of(answer: bytes) -> tuple[int, dict[str, int]]:
     """Return ``(number of the device, {counter: value})`` of one answer."""
-    found = {}
+    counters = {}
     index = 0
     for kind, value in attributes(answer):
         number = int.from_bytes(value, sys.byteorder)
         if kind == IFINDEX:
             index = number
         elif kind in COUNTERS and len(value) in (4, 8):
-            found[COUNTERS[kind]] = number
-    return index, found
+            counters[COUNTERS[kind]] = number
+    return index, counters
 
 
 def read() -> dict[int, dict[str, int]]:

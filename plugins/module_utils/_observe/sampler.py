@@ -74,11 +74,11 @@ def active_features(sock: socket.socket, device: SampledDevice) -> str:
     data = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_GFEATURES, FEATURE_BLOCKS), size)
     fcntl.ioctl(sock, SIOCETHTOOL, _request(device, struct.pack("P", ctypes.addressof(data))))
     blocks = struct.unpack_from("I", data.raw, 4)[0]
-    words = [
+    bits = [
         struct.unpack_from("I", data.raw, 8 + 16 * block + 8)[0]
         for block in range(min(blocks, FEATURE_BLOCKS))
     ]
-    return format(sum(word << (32 * block) for block, word in enumerate(words)), "x")
+    return format(sum(word << (32 * block) for block, word in enumerate(bits)), "x")
 
 
 def features_of(devices: Iterable[SampledDevice]) -> dict[str, str | None]:
@@ -213,10 +213,10 @@ def sample(
             taps.append(_Tap(device))
         end = time.monotonic() + seconds
         while waiting := [tap for tap in taps if not tap.enough(both_ways)]:
-            left = end - time.monotonic()
-            if left <= 0:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 break
-            ready = select.select([tap.socket for tap in waiting], [], [], left)[0]
+            ready = select.select([tap.socket for tap in waiting], [], [], remaining)[0]
             for tap in waiting:
                 if tap.socket in ready:
                     tap.listen(vxlan_port)

@@ -75,9 +75,12 @@ class BothEnds(Watch):
 
     def report(self) -> dict[str, Any]:
         """Return the snapshots under ``watched``; an end that was not seen twice is left out."""
-        seen = {end: pair for end, pair in self.ends.items() if len(pair) == 2}
+        complete = {end: pair for end, pair in self.ends.items() if len(pair) == 2}
         return {
             "watched": dict(
-                seen, clock_offset_s=self.clock[0], clock_error_s=self.clock[1], error=self.error
+                complete,
+                clock_offset_s=self.clock[0],
+                clock_error_s=self.clock[1],
+                error=self.error,
             )
         }

@@ -39,22 +39,22 @@ def seen(ovs: OvsState, bridge: str, addresses: Sequence[str], up: bool) -> Brid
     return {"address": ours if ours in addresses else "", "tag": optional(port["tag"]), "up": up}
 
 
-def plan(bridge: str, now: BridgeEnd, wanted: BridgeEnd) -> list[Step]:
+def plan(bridge: str, now: BridgeEnd, after: BridgeEnd) -> list[Step]:
     """Return the steps from what the device has to what is wanted."""
-    if now == wanted:
+    if now == after:
         return []
     commands = [
         ["clear", "Port", bridge, "tag"]
-        if wanted["tag"] is None
-        else ["set", "Port", bridge, f"tag={wanted['tag']}"],
-        ["set", "Port", bridge, f"external_ids:{MARK}={ovs_state.quoted(wanted['address'])}"]
-        if wanted["address"]
+        if after["tag"] is None
+        else ["set", "Port", bridge, f"tag={after['tag']}"],
+        ["set", "Port", bridge, f"external_ids:{MARK}={ovs_state.quoted(after['address'])}"]
+        if after["address"]
         else ["remove", "Port", bridge, "external_ids", MARK],
     ]
     lines: list[str] = []
-    if now["address"] not in ("", wanted["address"]):
+    if now["address"] not in ("", after["address"]):
         lines.append(f"address del {now['address']} dev {bridge}")
-    if wanted["address"]:
-        lines.append(f"address replace {wanted['address']} dev {bridge}")
-    lines.append(f"link set {bridge} {'up' if wanted['up'] else 'down'}")
+    if after["address"]:
+        lines.append(f"address replace {after['address']} dev {bridge}")
+    lines.append(f"link set {bridge} {'up' if after['up'] else 'down'}")
     return [ovs_state.transaction(commands), *batch(lines)]

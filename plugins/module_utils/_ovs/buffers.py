@@ -99,10 +99,10 @@ def sizes(pid: int) -> dict[str, int]:
     return {name: size_of(opened) for name, opened in sockets_of(pid)}
 
 
-def set_sizes(pid: int, wanted: Mapping[str, int]) -> None:
+def set_sizes(pid: int, sizes: Mapping[str, int]) -> None:
     """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket
     stays as it is.
     """
     for name, opened in sockets_of(pid):
-        if size_of(opened) != wanted.get(name, size_of(opened)):
-            resize(name, opened, wanted[name])
+        if size_of(opened) != sizes.get(name, size_of(opened)):
+            resize(name, opened, sizes[name])

@@ -61,29 +61,29 @@ def _text(value: object) -> str:
 def wanted_port(port: PortOptions, owner: str) -> Port:
     """Return a checked port of the user as :func:`.ovs_state.summary` would show it."""
     network.device_name(port["name"], "port")
-    given = {key: value for key, value in port.items() if key in NEW and value is not None}
-    wanted: Any = {**NEW, **given}
-    if wanted["tag"] is not None:
-        checks.number(wanted["tag"], f"tag of {port['name']}", 0, 4095)
-    for vlan in wanted["trunks"]:
+    options = {key: value for key, value in port.items() if key in NEW and value is not None}
+    result: Any = {**NEW, **options}
+    if result["tag"] is not None:
+        checks.number(result["tag"], f"tag of {port['name']}", 0, 4095)
+    for vlan in result["trunks"]:
         checks.number(vlan, f"trunks of {port['name']}", 0, 4095)
-    wanted["trunks"] = sorted(wanted["trunks"])
+    result["trunks"] = sorted(result["trunks"])
     for column in ("options", "other_config", "external_ids"):
-        wanted[column] = {str(key): _text(value) for key, value in wanted[column].items()}
-    secret = SECRETS.intersection(chain(wanted["options"], wanted["other_config"]))
+        result[column] = {str(key): _text(value) for key, value in result[column].items()}
+    secret = SECRETS.intersection(chain(result["options"], result["other_config"]))
     if secret:
         raise InputError(
             f"the key {min(secret)} holds a secret, and results would show it",
             port["name"],
             "Leave it out: the lab's tunnels have no IPsec.",
         )
-    if OWNER in wanted["external_ids"]:
+    if OWNER in result["external_ids"]:
         raise InputError(
             f"the key {OWNER} marks the owner and cannot be set",
             port["name"],
             "Use the option owner.",
         )
-    return cast(Port, {**wanted, "owner": owner})
+    return cast(Port, {**result, "owner": owner})
 
 
 def wanted_ports(ports: Sequence[PortOptions], owner: str) -> dict[str, Port]:
@@ -93,59 +93,57 @@ def wanted_ports(ports: Sequence[PortOptions], owner: str) -> dict[str, Port]:
 
 
 def map_commands(
-    table: str, name: str, column: str, before: Mapping[str, str], wanted: Mapping[str, str]
+    table: str, name: str, column: str, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[Command]:
-    """Return the commands that make a map column equal to ``wanted``."""
-    gone = sorted(set(before) - set(wanted))
-    new = sorted(key for key in wanted if before.get(key) != wanted[key])
+    """Return the commands that make a map column equal to ``after``."""
+    gone = sorted(set(before) - set(after))
+    new = sorted(key for key in after if before.get(key) != after[key])
     commands = []
     if gone:
         commands.append(["remove", table, name, column, *map(ovs_state.quoted, gone)])
     if new:
-        quoted = {ovs_state.quoted(key): ovs_state.quoted(wanted[key]) for key in new}
+        quoted = {ovs_state.quoted(key): ovs_state.quoted(after[key]) for key in new}
         pairs = [f"{column}:{key}={value}" for key, value in quoted.items()]
         commands.append(["set", table, name, *pairs])
     return commands
 
 
-def _scalar_commands(name: str, before: Port, wanted: Port) -> list[Command]:
+def _scalar_commands(name: str, before: Port, after: Port) -> list[Command]:
     commands = []
-    if before["type"] != wanted["type"]:
-        commands.append(["set", "Interface", name, f"type={ovs_state.quoted(wanted['type'])}"])
-    if before["protected"] != wanted["protected"]:
-        commands.append(["set", "Port", name, f"protected={_text(wanted['protected'])}"])
-    if before["tag"] != wanted["tag"]:
+    if before["type"] != after["type"]:
+        commands.append(["set", "Interface", name, f"type={ovs_state.quoted(after['type'])}"])
+    if before["protected"] != after["protected"]:
+        commands.append(["set", "Port", name, f"protected={_text(after['protected'])}"])
+    if before["tag"] != after["tag"]:
         commands.append(
             ["clear", "Port", name, "tag"]
-            if wanted["tag"] is None
-            else ["set", "Port", name, f"tag={wanted['tag']}"]
+            if after["tag"] is None
+            else ["set", "Port", name, f"tag={after['tag']}"]
         )
-    if before["trunks"] != wanted["trunks"]:
-        vlans = ",".join(map(str, wanted["trunks"]))
+    if before["trunks"] != after["trunks"]:
+        vlans = ",".join(map(str, after["trunks"]))
         commands.append(["set", "Port", name, f"trunks=[{vlans}]"])
     return commands
 
 
-def port_commands(
-    bridge: str, name: str, before: Port | None, wanted: Port | None
-) -> list[Command]:
-    """Return the ovs-vsctl commands from ``before`` (None: no such port) to ``wanted`` (None:
+def port_commands(bridge: str, name: str, before: Port | None, after: Port | None) -> list[Command]:
+    """Return the ovs-vsctl commands from ``before`` (None: no such port) to ``after`` (None:
     remove it).
     """
-    if wanted is None:
+    if after is None:
         return [["del-port", bridge, name]]
     commands = []
     if before is None:
         commands.append(["add-port", bridge, name])
         before = NEW
-    commands += _scalar_commands(name, before, wanted)
-    commands += map_commands("Interface", name, "options", before["options"], wanted["options"])
+    commands += _scalar_commands(name, before, after)
+    commands += map_commands("Interface", name, "options", before["options"], after["options"])
     commands += map_commands(
-        "Port", name, "other_config", before["other_config"], wanted["other_config"]
+        "Port", name, "other_config", before["other_config"], after["other_config"]
     )
     marked = [
         dict(side["external_ids"], **({OWNER: side["owner"]} if side["owner"] else {}))
-        for side in (before, wanted)
+        for side in (before, after)
     ]
     return commands + map_commands("Port", name, "external_ids", *marked)
 
@@ -178,40 +176,40 @@ def _tunnel(port: Port) -> tuple[str | None, ...] | None:
 
 def check_tunnels(ports: Mapping[str, Port]) -> None:
     """Raise InputError when two of ``{name: port}`` are the same tunnel."""
-    seen: dict[tuple[str | None, ...] | None, str] = {}
+    names: dict[tuple[str | None, ...] | None, str] = {}
     for name in sorted(ports):
         tunnel = _tunnel(ports[name])
-        if tunnel and tunnel in seen:
+        if tunnel and tunnel in names:
             raise InputError(
-                f"the port {seen[tunnel]} is the same tunnel (type, remote_ip, key, dst_port)",
+                f"the port {names[tunnel]} is the same tunnel (type, remote_ip, key, dst_port)",
                 name,
                 "Give one of them another remote_ip or key, or remove it.",
             )
-        seen[tunnel] = name
+        names[tunnel] = name
 
 
 def changes(
     state: OvsState,
     bridge: str,
-    wanted: Mapping[str, Port],
+    ports: Mapping[str, Port],
     owner: str,
     *,
     present: bool = True,
     purge: bool = False,
 ) -> PortChanges:
-    """Return the change to ``wanted``, which is :func:`wanted_ports`.
+    """Return the change to ``ports``, which is :func:`wanted_ports`.
 
     With ``present`` false these ports are removed; a port that is not ours is never touched.
     """
-    if present and wanted:
+    if present and ports:
         ovs_state.check_bridge(state, bridge)
-    ovs_state.check_ports(state, bridge, wanted, owner)
+    ovs_state.check_ports(state, bridge, ports, owner)
     before = ours(state, bridge, owner)
     after: dict[str, Port] = {}
     if not (present and purge):
-        after = {name: port for name, port in before.items() if name not in wanted}
+        after = {name: port for name, port in before.items() if name not in ports}
     if present:
-        after.update(wanted)
+        after.update(ports)
         check_tunnels({**_others(state, before), **after})
     commands: list[Command] = []
     for name in sorted({*before, *after}):
@@ -229,7 +227,7 @@ def _others(state: OvsState, ours_now: Mapping[str, Port]) -> dict[str, Port]:
 def plan(
     state: OvsState,
     bridge: str,
-    wanted: Mapping[str, Port],
+    ports: Mapping[str, Port],
     owner: str,
     *,
     present: bool = True,
@@ -239,6 +237,6 @@ def plan(
 
     Only a removal is possible without ovs-vswitchd; a plan made before it runs is for when it does.
     """
-    before, after, commands = changes(state, bridge, wanted, owner, present=present, purge=purge)
-    wait = state["vswitchd"] or bool(present and wanted)
+    before, after, commands = changes(state, bridge, ports, owner, present=present, purge=purge)
+    wait = state["vswitchd"] or bool(present and ports)
     return before, after, [ovs_state.transaction(commands, wait=wait)] if commands else []

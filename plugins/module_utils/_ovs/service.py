@@ -49,7 +49,7 @@ def unit_of(manager: str) -> str | None:
 
 
 def _has_unit(unit: str) -> bool:
-    paths = [os.path.join(place, unit + ".service") for place in UNIT_DIRECTORIES]
+    paths = [os.path.join(directory, unit + ".service") for directory in UNIT_DIRECTORIES]
     return any(map(os.path.exists, paths))
 
 

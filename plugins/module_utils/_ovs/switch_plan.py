@@ -73,61 +73,61 @@ def service_of(unit: str | None = None) -> Service:
     }
 
 
-def summary(seen: SwitchSeen, name: str) -> SwitchSummary:
+def summary(state: SwitchSeen, name: str) -> SwitchSummary:
     """Return what a user sees of the switch, for results and diffs."""
-    root = seen["ovs"]["root"]
-    bridge = seen["ovs"]["bridges"].get(name)
+    root = state["ovs"]["root"]
+    bridge = state["ovs"]["bridges"].get(name)
     return {
-        "running": seen["db"] and seen["vswitchd"],
+        "running": state["db"] and state["vswitchd"],
         "userspace_tso": root.get("other_config", {}).get(TSO) == "true",
         "datapath": None if bridge is None else bridge["datapath_type"] or "system",
     }
 
 
-def _foreign(seen: SwitchSeen, name: str) -> list[str]:
+def _foreign(state: SwitchSeen, name: str) -> list[str]:
     """Return the names of the other bridges that are not ours."""
     return sorted(
         other
-        for other, row in seen["ovs"]["bridges"].items()
+        for other, row in state["ovs"]["bridges"].items()
         if other != name and ovs_state.owner_of(row) is None
     )
 
 
-def _settings(seen: SwitchSeen, tso: bool) -> list[ovs_state.Command]:
+def _settings(state: SwitchSeen, tso: bool) -> list[ovs_state.Command]:
     """Return the commands that set what must be there before ovs-vswitchd starts, and our marks."""
     commands = []
     if tso:
         commands.append(
             ["set", "Open_vSwitch", ".", f"other_config:{TSO}=true", f"external_ids:{TSO_MARK}=set"]
         )
-    if not seen["db"] and not seen["vswitchd"]:
+    if not state["db"] and not state["vswitchd"]:
         commands.append(["set", "Open_vSwitch", ".", f"external_ids:{OWNER}={STARTED}"])
     return commands
 
 
-def _service_steps(seen: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
+def _service_steps(state: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps that get the daemons running with the settings of the datapath."""
-    tso = datapath == "netdev" and not summary(seen, name)["userspace_tso"]
-    restart = tso and seen["vswitchd"]
+    tso = datapath == "netdev" and not summary(state, name)["userspace_tso"]
+    restart = tso and state["vswitchd"]
     if restart:
-        _refuse_restart(seen, name)
+        _refuse_restart(state, name)
     steps = []
     if restart:
         # Stopped before it is set: while the setting is there, a running daemon has read it.
         steps.append(service["stop_vswitchd"])
-    if restart or not seen["db"]:
+    if restart or not state["db"]:
         steps.append(service["start_db"])  # systemd has stopped it, too
-    commands = _settings(seen, tso)
+    commands = _settings(state, tso)
     if commands:
         steps.append(ovs_state.transaction(commands, wait=False))
-    if tso or not seen["vswitchd"]:
+    if tso or not state["vswitchd"]:
         steps.append(service["start"])
     return steps
 
 
-def _refuse_restart(seen: SwitchSeen, name: str) -> None:
+def _refuse_restart(state: SwitchSeen, name: str) -> None:
     """Raise InputError where ovs-vswitchd also serves bridges that are not ours."""
-    foreign = _foreign(seen, name)
+    foreign = _foreign(state, name)
     if foreign:
         raise InputError(
             f"other_config:{TSO}=true needs a restart of ovs-vswitchd, which also serves the bridges "
@@ -137,13 +137,13 @@ def _refuse_restart(seen: SwitchSeen, name: str) -> None:
         )
 
 
-def plan_present(seen: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
+def plan_present(state: SwitchSeen, name: str, datapath: str, service: Service) -> list[Step]:
     """Return the steps to a running Open vSwitch with our bridge ``name`` on ``datapath`` (system
     or netdev).
     """
-    ovs_state.check_bridge(seen["ovs"], name)
-    steps = _service_steps(seen, name, datapath, service)
-    now = summary(seen, name)["datapath"]
+    ovs_state.check_bridge(state["ovs"], name)
+    steps = _service_steps(state, name, datapath, service)
+    now = summary(state, name)["datapath"]
     if now is None:
         settings = ["set", "Bridge", name, f"datapath_type={datapath}"]
         mark = ovs_state.mark("Bridge", name, "switch")
@@ -153,13 +153,13 @@ def plan_present(seen: SwitchSeen, name: str, datapath: str, service: Service) -
     return steps
 
 
-def _removals(seen: SwitchSeen, name: str) -> list[ovs_state.Command]:
+def _removals(state: SwitchSeen, name: str) -> list[ovs_state.Command]:
     """Return the commands that remove our bridge, settings and marks."""
-    ids = _marks(seen)
-    bridge = seen["ovs"]["bridges"].get(name)
+    ids = _marks(state)
+    bridge = state["ovs"]["bridges"].get(name)
     commands = []
     if bridge is not None and ovs_state.owner_of(bridge) is not None:
-        _refuse_strangers(seen, name)
+        _refuse_strangers(state, name)
         commands.append(["del-br", name])
     if TSO_MARK in ids:
         commands.append(["remove", "Open_vSwitch", ".", "other_config", TSO])
@@ -169,17 +169,17 @@ def _removals(seen: SwitchSeen, name: str) -> list[ovs_state.Command]:
     return commands
 
 
-def _marks(seen: SwitchSeen) -> dict[str, str]:
+def _marks(state: SwitchSeen) -> dict[str, str]:
     """Return the external_ids of Open vSwitch, ours among them."""
-    ids: dict[str, str] = seen["ovs"]["root"].get("external_ids", {})
+    ids: dict[str, str] = state["ovs"]["root"].get("external_ids", {})
     return ids
 
 
-def _refuse_strangers(seen: SwitchSeen, name: str) -> None:
+def _refuse_strangers(state: SwitchSeen, name: str) -> None:
     """Raise InputError where our bridge has ports that are not ours."""
     strangers = sorted(
         port
-        for port, row in seen["ovs"]["ports"].items()
+        for port, row in state["ovs"]["ports"].items()
         if row["bridge"] == name and port != name and ovs_state.owner_of(row) is None
     )
     if strangers:
@@ -190,32 +190,32 @@ def _refuse_strangers(seen: SwitchSeen, name: str) -> None:
         )
 
 
-def plan_absent(seen: SwitchSeen, name: str, service: Service) -> list[Step]:
+def plan_absent(state: SwitchSeen, name: str, service: Service) -> list[Step]:
     """Return the steps that remove our bridge and settings, and stop the daemons if we have started
     them.
 
     A crashed ovs-vswitchd leaves devices in the kernel, which only it can remove: it is started for
     that, but not where others have bridges, who may have stopped it on purpose.
     """
-    commands = _removals(seen, name)
-    foreign = bool(_foreign(seen, name))
+    commands = _removals(state, name)
+    foreign = bool(_foreign(state, name))
     if not commands:
         return []
-    wake = not seen["vswitchd"] and not foreign
+    wake = not state["vswitchd"] and not foreign
     steps = []
     if wake:
         steps.append(service["start"])
-    elif not seen["db"]:
+    elif not state["db"]:
         steps.append(service["start_db"])
-    steps.append(ovs_state.transaction(commands, wait=wake or seen["vswitchd"]))
-    return steps + _afterwards(seen, foreign, wake, service)
+    steps.append(ovs_state.transaction(commands, wait=wake or state["vswitchd"]))
+    return steps + _afterwards(state, foreign, wake, service)
 
 
-def _afterwards(seen: SwitchSeen, foreign: bool, wake: bool, service: Service) -> list[Step]:
+def _afterwards(state: SwitchSeen, foreign: bool, wake: bool, service: Service) -> list[Step]:
     """Return the steps that leave the daemons as they were before the lab."""
-    marks = _marks(seen)
+    marks = _marks(state)
     ours = marks.get(OWNER) == STARTED and not foreign
-    if ours or not seen["db"]:
+    if ours or not state["db"]:
         return [service["stop"]]
     if wake:
         return [service["stop_vswitchd"]]
@@ -224,18 +224,18 @@ def _afterwards(seen: SwitchSeen, foreign: bool, wake: bool, service: Service) -
     return []
 
 
-def predict(seen: SwitchSeen, name: str, datapath: str | None) -> SwitchSummary:
+def predict(state: SwitchSeen, name: str, datapath: str | None) -> SwitchSummary:
     """Return :func:`summary` as it would be: with our bridge on ``datapath``, or (None) without it."""
-    before = summary(seen, name)
+    before = summary(state, name)
     if datapath:
         return {
             "running": True,
             "userspace_tso": before["userspace_tso"] or datapath == "netdev",
             "datapath": datapath,
         }
-    ids = _marks(seen)
-    ours = ovs_state.owner_of(seen["ovs"]["bridges"].get(name, {})) is not None
-    stopped = ids.get(OWNER) == STARTED and not _foreign(seen, name)
+    ids = _marks(state)
+    ours = ovs_state.owner_of(state["ovs"]["bridges"].get(name, {})) is not None
+    stopped = ids.get(OWNER) == STARTED and not _foreign(state, name)
     return {
         "running": before["running"] and not stopped,
         "userspace_tso": before["userspace_tso"] and TSO_MARK not in ids,

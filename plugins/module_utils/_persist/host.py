@@ -89,15 +89,15 @@ def see(name: str, method: str) -> Seen:
     return Seen("none")
 
 
-def read_properties(wanted: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+def read_properties(properties: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     """Return ``{uuid: {property: value}}``, as they are now; a connection that is gone is left out."""
-    found = {}
-    for uuid, values in wanted.items():
+    by_connection = {}
+    for uuid, values in properties.items():
         names = sorted(values)
         with contextlib.suppress(LabError):
             answer = run(["nmcli", "-g", ",".join(names), "connection", "show", uuid])
-            found[uuid] = networkmanager.parse_properties(answer.out, names)
-    return found
+            by_connection[uuid] = networkmanager.parse_properties(answer.out, names)
+    return by_connection
 
 
 def write_text(path: str, text: str | None) -> None:

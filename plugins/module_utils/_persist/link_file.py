@@ -44,14 +44,14 @@ def base_of(text: str) -> str | None:
 
 def sections(text: str) -> dict[str, list[str]]:
     """Return ``{section: [assignment]}`` of a file, without comments."""
-    found: dict[str, list[str]] = {}
+    by_title: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in map(str.strip, text.splitlines()):
         if line.startswith("[") and line.endswith("]"):
-            lines = found.setdefault(line[1:-1], [])
+            lines = by_title.setdefault(line[1:-1], [])
         elif line and line[0] not in "#;":
             lines.append(line)
-    return found
+    return by_title
 
 
 def text_of(match: str, keys: Mapping[str, str], base: str, base_text: str) -> str:

@@ -42,5 +42,5 @@ def parse_properties(text: str, names: list[str]) -> dict[str, str]:
 
 def modify(uuid: str, properties: Mapping[str, str]) -> list[str]:
     """Return the command that sets properties; an empty value takes one away."""
-    words = itertools.chain.from_iterable(sorted(properties.items()))
-    return ["nmcli", "connection", "modify", uuid, *words]
+    arguments = itertools.chain.from_iterable(sorted(properties.items()))
+    return ["nmcli", "connection", "modify", uuid, *arguments]

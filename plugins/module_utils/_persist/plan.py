@@ -58,40 +58,42 @@ class Wanted(NamedTuple):
     notes: list[str]
 
 
-def wanted_of(name: str, settings: Mapping[str, Any], seen: Seen) -> Wanted:
+def wanted_of(name: str, settings: Mapping[str, Any], manager: Seen) -> Wanted:
     """Return what makes the settings of one device last."""
-    if seen.kind == "none":
+    if manager.kind == "none":
         return Wanted(
             {}, {}, [f"{name}: nothing was written, the settings last until the next reboot"]
         )
-    if seen.kind == "ifupdown":
+    if manager.kind == "ifupdown":
         return Wanted(
             {IF_UP + re.sub(r"[^A-Za-z0-9_-]", "_", name): commands.script(name, settings)}, {}, []
         )
-    wanted, rest = _expressed(name, settings, seen)
+    target, rest = _expressed(name, settings, manager)
     if rest:
         unit = commands.unit_name(name)
-        wanted.files[UNITS + unit] = commands.unit(name, rest)
+        target.files[UNITS + unit] = commands.unit(name, rest)
         names = ", ".join(_names(rest))
-        wanted.notes.append(f"{name}: {seen.kind} cannot express {names}; unit {unit} sets it")
-    return wanted
+        target.notes.append(f"{name}: {manager.kind} cannot express {names}; unit {unit} sets it")
+    return target
 
 
-def _expressed(name: str, settings: Mapping[str, Any], seen: Seen) -> tuple[Wanted, dict[str, Any]]:
+def _expressed(
+    name: str, settings: Mapping[str, Any], manager: Seen
+) -> tuple[Wanted, dict[str, Any]]:
     """Return what the host's own configuration expresses, and the settings that it cannot."""
-    wanted = Wanted({}, {}, [])
+    target = Wanted({}, {}, [])
     rest = dict(settings)
-    if seen.kind == "systemd_link":
+    if manager.kind == "systemd_link":
         keys, rest = link_file.split(settings)
         if keys:
-            wanted.files[link_file.path_of(name)] = link_file.text_of(
-                seen.match, keys, seen.base, seen.base_text
+            target.files[link_file.path_of(name)] = link_file.text_of(
+                manager.match, keys, manager.base, manager.base_text
             )
-    if seen.kind == "networkmanager":
+    if manager.kind == "networkmanager":
         values, rest = networkmanager.split(settings)
         if values:
-            wanted.properties[seen.connection] = values
-    return wanted, {kind: values for kind, values in rest.items() if values}
+            target.properties[manager.connection] = values
+    return target, {kind: values for kind, values in rest.items() if values}
 
 
 def _names(settings: Mapping[str, Any]) -> list[str]:
@@ -114,22 +116,22 @@ def lasting(methods: Mapping[str, str], left_out: Mapping[str, str]) -> str:
     kept = [f"{name} ({WORDS[kind]})" for name, kind in methods.items() if kind != "none"]
     lost = [f"{name} ({NO_MANAGER})" for name, kind in methods.items() if kind == "none"]
     lost += [f"{name} ({why})" for name, why in left_out.items()]
-    words = []
+    clauses = []
     if kept:
-        words.append(
+        clauses.append(
             f"Set again after a reboot and when the device is recreated: {', '.join(kept)}."
         )
     if lost:
-        words.append(
+        clauses.append(
             f"Only until the next reboot, or until the device is deleted: {', '.join(lost)}."
         )
-    return " ".join(words)
+    return " ".join(clauses)
 
 
-def check_possible(asked: Mapping[str, str], left_out: Mapping[str, str]) -> None:
-    """Raise LabError where no device can keep its settings; ``asked`` are the kinds of devices."""
-    reasons = [f"{name}: {NO_MANAGER}" for name, kind in asked.items() if kind == "none"]
-    if len(reasons) == len(asked) and (asked or left_out):
+def check_possible(managers: Mapping[str, str], left_out: Mapping[str, str]) -> None:
+    """Raise LabError where no device can keep its settings; ``managers`` are the kinds of devices."""
+    reasons = [f"{name}: {NO_MANAGER}" for name, kind in managers.items() if kind == "none"]
+    if len(reasons) == len(managers) and (managers or left_out):
         reasons += [f"{name}: {why}" for name, why in left_out.items()]
         raise LabError(
             f"nothing on this host can keep the settings ({'; '.join(reasons)})",
@@ -140,13 +142,13 @@ def check_possible(asked: Mapping[str, str], left_out: Mapping[str, str]) -> Non
 
 def together(parts: list[Wanted]) -> Wanted:
     """Return what several devices want as one."""
-    wanted = Wanted({}, {}, [])
+    target = Wanted({}, {}, [])
     for part in parts:
-        wanted.files.update(part.files)
+        target.files.update(part.files)
         for uuid, values in part.properties.items():
-            wanted.properties.setdefault(uuid, {}).update(values)
-        wanted.notes.extend(part.notes)
-    return wanted
+            target.properties.setdefault(uuid, {}).update(values)
+        target.notes.extend(part.notes)
+    return target
 
 
 def empty() -> Persisted:
@@ -168,41 +170,41 @@ def check_unchanged(state: Persisted, files: Mapping[str, str | None]) -> None:
 def next_state(
     state: Persisted,
     devices: Mapping[str, dict[str, Any]],
-    wanted: Wanted,
+    target: Wanted,
     files: Mapping[str, str | None],
     properties: Mapping[str, Mapping[str, str]],
 ) -> Persisted:
-    """Return the state when ``wanted`` is written: each original is what was there before the first
+    """Return the state when ``target`` is written: each original is what was there before the first
     time.
     """
     kept: dict[str, KeptFile] = {}
-    for path, text in wanted.files.items():
-        known = state["files"].get(path)
-        kept[path] = {"before": known["before"] if known else files.get(path), "written": text}
+    for path, text in target.files.items():
+        entry = state["files"].get(path)
+        kept[path] = {"before": entry["before"] if entry else files.get(path), "written": text}
     originals: Properties = {}
-    for uuid, values in wanted.properties.items():
+    for uuid, values in target.properties.items():
         first = {**properties.get(uuid, {}), **state["properties"].get(uuid, {})}
         originals[uuid] = {name: first.get(name, "") for name in values}
     return {"schema": SCHEMA, "devices": dict(devices), "files": kept, "properties": originals}
 
 
 def file_changes(
-    state: Persisted, wanted: Wanted, files: Mapping[str, str | None]
+    state: Persisted, target: Wanted, files: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """Return ``{path: text}`` of the files to write, None to remove."""
     targets = {
-        path: wanted.files.get(path, kept["before"]) for path, kept in state["files"].items()
+        path: target.files.get(path, kept["before"]) for path, kept in state["files"].items()
     }
-    targets.update(wanted.files)
+    targets.update(target.files)
     return {path: text for path, text in sorted(targets.items()) if files.get(path) != text}
 
 
 def property_changes(
-    state: Persisted, wanted: Wanted, now: Mapping[str, Mapping[str, str]]
+    state: Persisted, target: Wanted, now: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return ``{uuid: {property: value}}`` to set."""
     targets = {uuid: dict(values) for uuid, values in state["properties"].items()}
-    for uuid, values in wanted.properties.items():
+    for uuid, values in target.properties.items():
         targets.setdefault(uuid, {}).update(values)
     changes = {}
     for uuid, values in targets.items():

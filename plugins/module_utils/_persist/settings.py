@@ -27,10 +27,10 @@ def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, dict[str, str]
     devices = parse_devices(items)
     links = read() if devices else {}
     reasons = {device.key: _why_left_out(device, links) for device in devices}
-    here = [device for device in devices if device.name in links and not reasons[device.key]]
-    found = _of_devices(here)
+    matching = [device for device in devices if device.name in links and not reasons[device.key]]
+    settings = _of_devices(matching)
     return (
-        {name: groups for name, groups in found.items() if groups},
+        {name: groups for name, groups in settings.items() if groups},
         {key: reason for key, reason in reasons.items() if reason},
     )
 
@@ -56,16 +56,16 @@ def is_port_of_container(link: Link) -> bool:
 
 def _of_devices(devices: list[Device]) -> DeviceSettings:
     states = read_all(devices)
-    found: DeviceSettings = {}
+    by_name: DeviceSettings = {}
     for device in devices:
         plans = plan_device(device, states[device.key], True)
         groups = {group: _changeable(plan) for group, plan in plans.items()}
-        found[device.name] = {group: values for group, values in groups.items() if values}
-    return found
+        by_name[device.name] = {group: values for group, values in groups.items() if values}
+    return by_name
 
 
 def _changeable(plan: SettingPlan) -> dict[str, Any]:
-    return {name: value for name, value in plan["asked"].items() if name not in plan["fixed"]}
+    return {name: value for name, value in plan["requested"].items() if name not in plan["fixed"]}
 
 
 def merge(
@@ -79,6 +79,6 @@ def merge(
     merged = {name: dict(kinds) for name, kinds in old.items()}
     for name, kinds in new.items():
         for kind, values in kinds.items():
-            known = merged.setdefault(name, {}).get(kind, {})
-            merged[name][kind] = dict(sorted({**known, **values}.items()))
+            earlier = merged.setdefault(name, {}).get(kind, {})
+            merged[name][kind] = dict(sorted({**earlier, **values}.items()))
     return merged

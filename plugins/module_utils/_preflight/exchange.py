@@ -67,39 +67,39 @@ class Exchange(TypedDict):
     devices: list[Passed]  # from the end to the wire
 
 
-def paths_of(asked: Mapping[str, Any]) -> list[PathToTry]:
+def paths_of(options: Mapping[str, Any]) -> list[PathToTry]:
     """Return the paths of ``{"endpoints", "peers", "paths"}``: ends by path, and of each peer the same."""
-    found: list[PathToTry] = []
-    for peer, ends in sorted(asked["peers"].items()):
-        for name in asked["paths"]:
-            here, there = asked["endpoints"].get(name), ends.get(name)
-            if here and there:
-                found.append(_path(str(name), str(peer), here, there))
-    return found[:MOST_PATHS]
+    paths: list[PathToTry] = []
+    for peer, ends in sorted(options["peers"].items()):
+        for name in options["paths"]:
+            local, remote = options["endpoints"].get(name), ends.get(name)
+            if local and remote:
+                paths.append(_path(str(name), str(peer), local, remote))
+    return paths[:MOST_PATHS]
 
 
-def _path(name: str, peer: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> PathToTry:
-    place = here.get("netns")
+def _path(name: str, peer: str, local: Mapping[str, Any], remote: Mapping[str, Any]) -> PathToTry:
+    namespace = local.get("netns")
     return {
         "path": name,
         "peer": peer,
-        "netns": network.namespace_name(place) if place else None,
-        "local": str(network.address(here["address"], f"path {name}")),
-        "address": str(network.address(there["address"], f"path {name}")),
+        "netns": network.namespace_name(namespace) if namespace else None,
+        "local": str(network.address(local["address"], f"path {name}")),
+        "address": str(network.address(remote["address"], f"path {name}")),
     }
 
 
-def exchanges(asked: Mapping[str, Any]) -> list[Exchange]:
+def exchanges(options: Mapping[str, Any]) -> list[Exchange]:
     """Return what becomes of each path; datagrams go over those on which ping or TCP does not pass."""
-    port = int(asked["port"]) + PayloadCheck.port_offset
-    paths = paths_of(asked)
+    port = int(options["port"]) + PayloadCheck.port_offset
+    paths = paths_of(options)
     with concurrent.futures.ThreadPoolExecutor(2 * MOST_PATHS) as threads:
         pings = threads.map(_answers_ping, paths)
         connections = threads.map(lambda path: _takes_connection(path, port), paths)
         answers = list(zip(paths, pings, connections))
     dead = [path for path, ping, tcp in answers if not (ping and tcp)]
-    counts, passed = _counted(dead, port, asked["devices"]) if dead else ({}, [])
-    found: list[Exchange] = []
+    counts, passed = _counted(dead, port, options["devices"]) if dead else ({}, [])
+    rows: list[Exchange] = []
     for path, ping, tcp in answers:
         sent, arrived = counts.get(_key(path), (0, 0))
         row: Exchange = {
@@ -111,8 +111,8 @@ def exchanges(asked: Mapping[str, Any]) -> list[Exchange]:
             "arrived": arrived,
             "devices": passed if sent else [],
         }
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def _key(path: PathToTry) -> tuple[str, str]:
@@ -128,8 +128,8 @@ def _takes_connection(path: PathToTry, port: int) -> bool:
     """Return whether an end takes a connection, or refuses it: both need packets both ways."""
     try:
         with netns.inside(path["netns"]):
-            here = (path["local"], 0)
-            socket.create_connection((path["address"], port), CONNECT_S, here).close()
+            source = (path["local"], 0)
+            socket.create_connection((path["address"], port), CONNECT_S, source).close()
     except ConnectionRefusedError:
         return True
     except (LabError, OSError):
@@ -207,35 +207,35 @@ Place = Any  # a mapping with ``name`` and ``netns``
 
 def _devices(classes: Mapping[str, Any]) -> list[tuple[str, Place]]:
     """Return ``[(class, device)]`` from the end to the wire."""
-    found: list[tuple[str, Place]] = []
+    devices: list[tuple[str, Place]] = []
     for name in CLASSES:
         for device in classes.get(name) or []:
-            given = device if isinstance(device, dict) else {"name": device}
-            network.device_name(given.get("name"))
-            found.append((name, given))
-    return found
+            item = device if isinstance(device, dict) else {"name": device}
+            network.device_name(item.get("name"))
+            devices.append((name, item))
+    return devices
 
 
 def _read(devices: Iterable[tuple[str, Place]]) -> dict[str, tuple[int, int]]:
     """Return by key the packets that each device has received and sent so far."""
-    found: dict[str, tuple[int, int]] = {}
+    packets: dict[str, tuple[int, int]] = {}
     for _kind, device in devices:
         with contextlib.suppress(InputError, OSError), netns.inside(device.get("netns")):
             with open(DEV) as stream:
                 rows = _rows(stream.read())
-            found[network.key_of(device)] = rows.get(str(device["name"]), (0, 0))
-    return found
+            packets[network.key_of(device)] = rows.get(str(device["name"]), (0, 0))
+    return packets
 
 
 def _rows(text: str) -> dict[str, tuple[int, int]]:
     """Return ``{device: (received, sent)}`` of /proc/net/dev."""
-    found: dict[str, tuple[int, int]] = {}
+    packets: dict[str, tuple[int, int]] = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
-        words = rest.split()
-        if colon and len(words) > SENT:
-            found[name.strip()] = (int(words[RECEIVED]), int(words[SENT]))
-    return found
+        fields = rest.split()
+        if colon and len(fields) > SENT:
+            packets[name.strip()] = (int(fields[RECEIVED]), int(fields[SENT]))
+    return packets
 
 
 def _passed(

@@ -92,11 +92,11 @@ def programs(names: Iterable[str]) -> dict[str, str | None]:
 
 def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files say."""
-    found = {}
+    by_name = {}
     try:
         for name, link in usable_links(iproute.read())[0].items():
-            found[name] = {key: value for key, value in link.items() if key in LINK}
-        return found
+            by_name[name] = {key: value for key, value in link.items() if key in LINK}
+        return by_name
     except LabError:
         base = "/sys/class/net"
         return {
@@ -118,8 +118,8 @@ def driver(device: str) -> str | None:
     """Return the driver of a device; None without ethtool, or where it has none."""
     try:
         name = network.device_name(device)
-        found: str | None = ethtool.read_single("driver", name, None).get("driver")
-        return found
+        name_of_driver: str | None = ethtool.read_single("driver", name, None).get("driver")
+        return name_of_driver
     except LabError:
         return None
 
@@ -138,8 +138,8 @@ def features(device: str) -> Features | None:
 
 def forwarded(devices: Iterable[str]) -> dict[str, Features]:
     """Return the features of devices between which a host forwards, by device."""
-    found = {device: features(device) for device in devices}
-    return {device: of_device for device, of_device in found.items() if of_device}
+    by_device = {device: features(device) for device in devices}
+    return {device: of_device for device, of_device in by_device.items() if of_device}
 
 
 def switch(bridge: str, datapath: str) -> dict[str, str | None]:
@@ -156,43 +156,43 @@ def switch(bridge: str, datapath: str) -> dict[str, str | None]:
     return {"datapath": datapath, "refused": None}
 
 
-def read(asked: Asked) -> dict[str, Any]:
-    """Return all that was ``asked`` for: programs, device, bridge, datapath, address, ports and
+def read(options: Asked) -> dict[str, Any]:
+    """Return all that was ``options`` for: programs, device, bridge, datapath, address, ports and
     peers.
     """
     rows = listeners.listeners()
     reached = [
-        listeners.reach(peer, port, asked["address"])
-        for peer, port in itertools.product(asked["peers"], asked["ports"])
+        listeners.reach(peer, port, options["address"])
+        for peer, port in itertools.product(options["peers"], options["ports"])
     ]
     shown = links()
     carrying = management.look()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
-    ask = asked["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
+    ask = options["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
     silent = [
         peer
-        for peer in asked["peers"]
-        if ask and listeners.silent(peer, asked["vxlan_port"], asked["address"])
+        for peer in options["peers"]
+        if ask and listeners.silent(peer, options["vxlan_port"], options["address"])
     ]
     taken = [
-        {"port": port, **(listeners.held(asked["address"], port, rows) or {})}
-        for port in asked["ports"]
+        {"port": port, **(listeners.held(options["address"], port, rows) or {})}
+        for port in options["ports"]
     ]
     return {
         "user": user(),
         "distribution": distribution(),
-        "programs": programs(asked["programs"]),
+        "programs": programs(options["programs"]),
         "links": shown,
-        "features": features(asked["device"]),
-        "forwarded": forwarded(asked["forwards"]),
-        "driver": driver(asked["device"]),
+        "features": features(options["device"]),
+        "forwarded": forwarded(options["forwards"]),
+        "driver": driver(options["device"]),
         "management": [name for name in carrying.devices if network.is_device_name(name)],
         "management_warning": management.warning(carrying),
-        "switch": switch(asked["bridge"], asked["datapath"]),
+        "switch": switch(options["bridge"], options["datapath"]),
         "taken": [row for row in taken if "pids" in row],
         "peers": reached,
         "silent": silent,
-        "vxlan_port": asked["vxlan_port"],
+        "vxlan_port": options["vxlan_port"],
         "measuring": snapshot.is_current(snapshot.PATH),
         "clock": time.time(),
         "kernel": os.uname().release,

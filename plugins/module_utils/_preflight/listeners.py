@@ -46,10 +46,10 @@ def parse_listeners(text: str) -> list[Listener]:
     """Return the listeners that ``ss -Htlnp`` prints."""
     rows: list[Listener] = []
     for line in text.splitlines():
-        words = line.split()
-        if len(words) < 5 or not words[3].rpartition(":")[2].isdigit():
+        fields = line.split()
+        if len(fields) < 5 or not fields[3].rpartition(":")[2].isdigit():
             continue
-        address, _colon, port = words[3].rpartition(":")
+        address, _colon, port = fields[3].rpartition(":")
         processes = re.findall(r'\("([^"]*)",pid=(\d+)', line)
         rows.append(
             {

@@ -89,9 +89,9 @@ def lost(address: str, netns: str | None, size: int) -> int:
 
 def rate(address: str, netns: str | None, port: int, engine: str, token: str) -> float:
     """Return what the shortest TCP_STREAM of an engine carries, in Mbit/s."""
-    asked = {"test": "TCP_STREAM", "duration": 1, "cpu": False, "engine": engine}
+    options = {"test": "TCP_STREAM", "duration": 1, "cpu": False, "engine": engine}
     maker = engine_named(engine)
-    load = workload.checked({**asked, "duration": maker.shortest(workload.checked(asked))})
+    load = workload.checked({**options, "duration": maker.shortest(workload.checked(options))})
     end = workload.endpoint({"address": address, "port": port, "netns": netns})
     trial = run_cell(load, [end], token=token)
     if trial["error"]:

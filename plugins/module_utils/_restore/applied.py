@@ -55,15 +55,15 @@ def originals(before: Snapshot, devices: Iterable[Item]) -> Snapshot:
 def settings_now(changed: Iterable[Item], now: Iterable[Item]) -> list[Item]:
     """Return what the settings that have changed are now, of each device of the originals."""
     there = {key_of(device): device for device in now}
-    found: list[Item] = []
+    items: list[Item] = []
     for device in changed:
         values = there.get(key_of(device), {})
         item = _device_of(device)
         for key in KEPT:
             if key in device:
                 item[key] = {name: values.get(key, {}).get(name) for name in device[key]}
-        found.append(item)
-    return found
+        items.append(item)
+    return items
 
 
 def record(
@@ -72,10 +72,10 @@ def record(
     """Return what was applied, with what has been set now; the newer value of a setting wins."""
     devices = {key_of(device): dict(device) for device in (old["devices"] if old else ())}
     for device in set_now:
-        known = devices.setdefault(key_of(device), _device_of(device))
+        item = devices.setdefault(key_of(device), _device_of(device))
         for key in KEPT:
             if key in device:
-                known[key] = {**known.get(key, {}), **device[key]}
+                item[key] = {**item.get(key, {}), **device[key]}
     return {"since": since, "boot_id": boot_id, "devices": list(devices.values())}
 
 
@@ -91,10 +91,10 @@ def merge(old: Snapshot | None, new: Snapshot) -> Snapshot | None:
 def _merged_devices(old: Iterable[Item], new: Iterable[Item]) -> list[Item]:
     devices = {key_of(device): dict(device) for device in old}
     for device in new:
-        known = devices.setdefault(key_of(device), _device_of(device))
+        item = devices.setdefault(key_of(device), _device_of(device))
         for key in KEPT:
             if key in device:
-                known[key] = dict(device[key], **known.get(key, {}))
+                item[key] = dict(device[key], **item.get(key, {}))
     return list(devices.values())
 
 
@@ -104,18 +104,18 @@ def still_applied(
     """Return the originals ``kept`` of those settings that are as they were applied."""
     applied_by_key = {key_of(device): device for device in set_then}
     now_by_key = {key_of(device): device for device in now}
-    left: list[Item] = []
+    items: list[Item] = []
     for device in kept:
         key = key_of(device)
         settings = _unchanged(device, applied_by_key.get(key, {}), now_by_key.get(key, {}))
         if settings:
-            left.append({**settings, **_device_of(device)})
-    return left
+            items.append({**settings, **_device_of(device)})
+    return items
 
 
 def _unchanged(kept: Item, set_then: Item, now: Item) -> Item:
     """Return the originals of one device's settings that are as they were applied, by key."""
-    left: Item = {}
+    item: Item = {}
     for key in KEPT:
         then, current = set_then.get(key, {}), now.get(key, {})
         values = {
@@ -124,5 +124,5 @@ def _unchanged(kept: Item, set_then: Item, now: Item) -> Item:
             if name in then and then[name] == current.get(name)
         }
         if values:
-            left[key] = values
-    return left
+            item[key] = values
+    return item

@@ -88,8 +88,8 @@ class Heartbeat:
             return False
         if len(self._pauses) < PAUSES_TO_GUESS:
             return False
-        known = len(self._pauses) >= PAUSES_TO_KNOW
-        least = LEAST_SILENCE_S if known else SILENCE_AT_FIRST_S
+        rhythm_known = len(self._pauses) >= PAUSES_TO_KNOW
+        least = LEAST_SILENCE_S if rhythm_known else SILENCE_AT_FIRST_S
         return now - self._since > max(least, PAUSES_OF_SILENCE * max(self._pauses))
 
 
@@ -98,7 +98,7 @@ def _watching(seconds: float, harms: AnyWatch | None = None) -> str | None:
     heartbeat has stopped, or there is harm. None: there is nothing to watch.
     """
     heartbeat = Heartbeat()
-    seen, since = fired_mark.last_sign()
+    last_sign, since = fired_mark.last_sign()
     pause = HARM_PAUSE_S if harms else min(2, seconds / 10)
     while time.monotonic() - since < seconds:
         try:
@@ -107,8 +107,8 @@ def _watching(seconds: float, harms: AnyWatch | None = None) -> str | None:
             return None
         if sign == NOBODY or heartbeat.has_stopped():
             return LOST
-        if sign != seen:  # not its age: the wall clock may jump
-            seen = sign
+        if sign != last_sign:  # not its age: the wall clock may jump
+            last_sign = sign
             since = time.monotonic()
             fired_mark.remember_sign(sign, since)
         looked = time.monotonic()
@@ -308,8 +308,8 @@ def before_armed() -> list[str]:
     there is none, of those that run now.
     """
     state = find() or {}
-    found: list[str] = state.get("before", daemons.listeners())
-    return found
+    listeners: list[str] = state.get("before", daemons.listeners())
+    return listeners
 
 
 def started_since(before: Sequence[str]) -> list[str]:
@@ -351,8 +351,8 @@ def expect_heartbeat(expected: bool) -> None:
 
 def _unit_runs() -> bool:
     """Return whether systemd runs the switch, or starts it again at this moment."""
-    asked = run(["systemctl", "show", "--property=ActiveState", "--value", UNIT], check=False)
-    return asked.out.strip() in ("active", "activating")
+    answer = run(["systemctl", "show", "--property=ActiveState", "--value", UNIT], check=False)
+    return answer.out.strip() in ("active", "activating")
 
 
 def disarm() -> None:

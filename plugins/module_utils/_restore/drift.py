@@ -50,11 +50,11 @@ def _count(applied: Mapping[str, Any]) -> int:
 def drift(applied: Iterable[Item], now: Iterable[Item]) -> list[DeviceDrift]:
     """Return what became of each device; ``now`` has the devices that are there."""
     there = {key_of(device): device for device in now}
-    found: list[DeviceDrift] = []
+    drifted: list[DeviceDrift] = []
     for device in applied:
         key = key_of(device)
         rows = _rows(device, there[key]) if key in there else []
-        found.append(
+        drifted.append(
             {
                 "device": key,
                 "settings": _count(device),
@@ -62,4 +62,4 @@ def drift(applied: Iterable[Item], now: Iterable[Item]) -> list[DeviceDrift]:
                 "drifted": rows,
             }
         )
-    return found
+    return drifted

@@ -62,22 +62,22 @@ class Watchlist(TypedDict):
     controller: str | None  # its address, where it is one of the answers
 
 
-def checked(given: dict[str, Any]) -> Watchlist:
+def checked(options: dict[str, Any]) -> Watchlist:
     """Return what is to be watched; raises InputError for a value that is none."""
     answers: list[Answering] = []
-    for one in given.get("answers") or []:
-        address = str(network.address(one["address"], "harms: address"))
-        answers.append({"netns": _netns(one), "address": address})
+    for item in options.get("answers") or []:
+        address = str(network.address(item["address"], "harms: address"))
+        answers.append({"netns": _netns(item), "address": address})
     devices: list[WatchedDevice] = []
-    for one in given.get("devices") or []:
-        name = network.device_name(one["name"])
-        devices.append({"netns": _netns(one), "name": name})
-    commands = [list(map(str, command)) for command in given.get("commands") or []]
+    for item in options.get("devices") or []:
+        name = network.device_name(item["name"])
+        devices.append({"netns": _netns(item), "name": name})
+    commands = [list(map(str, command)) for command in options.get("commands") or []]
     if not all(commands):
         raise InputError(
             "has no words", "harms: commands", "Give each as a list: [ping, -c1, ...]."
         )
-    patience = float(given.get("patience") or PATIENCE_S)
+    patience = float(options.get("patience") or PATIENCE_S)
     if not 0.5 <= patience <= 60:
         raise InputError("not from 0.5 to 60", f"harms: patience {patience}", "Give seconds.")
     return {
@@ -86,24 +86,24 @@ def checked(given: dict[str, Any]) -> Watchlist:
         "devices": devices,
         "commands": commands,
         "patience": patience,
-        "strikes": bool(given.get("strikes")),
+        "strikes": bool(options.get("strikes")),
         "controller": None,
     }
 
 
-def _netns(given: dict[str, Any]) -> str | None:
+def _netns(item: dict[str, Any]) -> str | None:
     """Return the name of the namespace that is given, None for the node's own."""
-    return network.namespace_name(given["netns"]) if given.get("netns") else None
+    return network.namespace_name(item["netns"]) if item.get("netns") else None
 
 
 def without_silent(watched: Watchlist) -> Watchlist:
     """Return what can be watched: the addresses that do not answer even now are told apart."""
-    targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
+    targets = [echo.Target(item["netns"], item["address"]) for item in watched["answers"]]
     answering: set[echo.Target] = set()
     for _request in range(FIRST_REQUESTS):  # the first may wait for a neighbour, and be lost
-        asked = [target for target in targets if target not in answering]
-        if asked:
-            answering |= echo.ask(asked, FIRST_ANSWER_S)
+        waiting = [target for target in targets if target not in answering]
+        if waiting:
+            answering |= echo.ask(waiting, FIRST_ANSWER_S)
     kept: list[Answering] = []
     silent: list[Answering] = []
     for target in targets:
@@ -112,14 +112,17 @@ def without_silent(watched: Watchlist) -> Watchlist:
     return {**watched, "answers": kept, "silent": silent}
 
 
-def is_asked(watched: Watchlist | None, asked: Watchlist | None) -> bool:
+def is_asked(watched: Watchlist | None, requested: Watchlist | None) -> bool:
     """Return whether a switch watches what is asked for."""
-    if watched is None or asked is None:
-        return watched is asked
-    addresses = [echo.Target(**one) for one in watched["answers"] + watched["silent"]]
-    wanted = [echo.Target(**one) for one in asked["answers"]]
-    same_addresses = set(addresses) == set(wanted)
-    return same_addresses and {**watched, "answers": [], "silent": []} == {**asked, "answers": []}
+    if watched is None or requested is None:
+        return watched is requested
+    addresses = [echo.Target(**item) for item in watched["answers"] + watched["silent"]]
+    targets = [echo.Target(**item) for item in requested["answers"]]
+    same_addresses = set(addresses) == set(targets)
+    return same_addresses and {**watched, "answers": [], "silent": []} == {
+        **requested,
+        "answers": [],
+    }
 
 
 def remember(watched: Watchlist | None) -> None:
@@ -219,7 +222,7 @@ class HarmWatch:
     def __init__(self, watched: Watchlist) -> None:
         self.watched = watched
         self.checks = [UserCheck(command) for command in watched["commands"]]
-        self.targets = [echo.Target(one["netns"], one["address"]) for one in watched["answers"]]
+        self.targets = [echo.Target(item["netns"], item["address"]) for item in watched["answers"]]
         self.silent_end: str | None = None  # the address of the last harm, where it is a strike
         self.start_again()
 
@@ -244,18 +247,18 @@ class HarmWatch:
         return self._silent() or self._failed()
 
     def _silent(self) -> str | None:
-        asked = time.monotonic()
+        sent_at = time.monotonic()
         answered = echo.ask(self.targets, ANSWER_S) if self.targets else set()
         for target, silence in self.silences.items():
             silence.requests += 1
             if target in answered:
-                self.silences[target] = Silence(asked)
+                self.silences[target] = Silence(sent_at)
             elif silence.lasts(time.monotonic(), self.watched["patience"]):
                 lasted = time.monotonic() - silence.since
-                place = f" from namespace {target.netns}" if target.netns else ""
+                origin = f" from namespace {target.netns}" if target.netns else ""
                 if self.watched.get("strikes") and target.address != self.watched["controller"]:
                     self.silent_end = target.address
-                return f"{target.address} did not answer{place} for {lasted:.1f} s"
+                return f"{target.address} did not answer{origin} for {lasted:.1f} s"
         return None
 
     def _failed(self) -> str | None:

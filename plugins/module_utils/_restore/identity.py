@@ -212,7 +212,9 @@ class _Search:
     def _free(self, netns: str | None) -> list[Present]:
         if netns not in self._spaces:
             self._spaces[netns] = devices_in(netns)
-        return [one for one in self._spaces[netns] if (netns, one.name) not in self._taken]
+        return [
+            present for present in self._spaces[netns] if (netns, present.name) not in self._taken
+        ]
 
     def take(self, device: Present | None) -> Present | None:
         """Leave a device to no other one of the snapshot."""
@@ -225,7 +227,11 @@ class _Search:
         if not self.same_boot:
             return None
         netns = item.get("netns")
-        same = (one for one in self._free(netns) if is_same_now(item["identity"], one.identity))
+        same = (
+            present
+            for present in self._free(netns)
+            if is_same_now(item["identity"], present.identity)
+        )
         return self.take(next(same, None))
 
     def by_properties(self, item: Item) -> Present | None:
@@ -241,7 +247,9 @@ class _Search:
 
     def by_name(self, item: Item) -> Present | None:
         """Return the device of a snapshot that has no identities."""
-        same = (one for one in self._free(item.get("netns")) if one.name == item["name"])
+        same = (
+            present for present in self._free(item.get("netns")) if present.name == item["name"]
+        )
         return self.take(next(same, None))
 
 
@@ -249,18 +257,18 @@ def resolve(items: Iterable[Item], same_boot: bool = True) -> Resolved:
     """Return the devices of a snapshot as they are found now."""
     items = list(items)
     search = _Search(same_boot)
-    found: dict[int, Present | None] = {}
+    by_item: dict[int, Present | None] = {}
     with_identity = [index for index, item in enumerate(items) if of(item)]
     for index in with_identity:
-        found[index] = search.by_index(items[index])
+        by_item[index] = search.by_index(items[index])
     for index, item in enumerate(items):
         if index not in with_identity:
-            found[index] = search.by_name(item)
-        elif found[index] is None:
-            found[index] = search.by_properties(item)
+            by_item[index] = search.by_name(item)
+        elif by_item[index] is None:
+            by_item[index] = search.by_properties(item)
     resolved = Resolved([], [], {})
     for index, item in enumerate(items):
-        device = found[index]
+        device = by_item[index]
         if device is None:
             resolved.gone.append(item)
             continue

@@ -27,14 +27,14 @@ def read_ovs() -> Switch:
     state = database.read(missing_ok=True)
     if not state["running"]:
         return {}
-    own = {name: port for name, port in state["ports"].items() if owner_of(port)}
+    of_lab = {name: port for name, port in state["ports"].items() if owner_of(port)}
     return {
         "tunnels": {
             name: dict(port["interface"].get("options") or {})
-            for name, port in own.items()
+            for name, port in of_lab.items()
             if port["interface"].get("type") == "vxlan"
         },
-        "buffers": {name: size for name, size in database.port_buffers().items() if name in own},
+        "buffers": {name: size for name, size in database.port_buffers().items() if name in of_lab},
     }
 
 

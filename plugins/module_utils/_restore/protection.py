@@ -26,9 +26,9 @@ _parent: list[ProcessState] = []  # of the child that supervise() has started
 
 
 def _set_oom_score(pid: int, score: int) -> None:
-    place = f"/proc/{pid}/oom_score_adj"
+    path = f"/proc/{pid}/oom_score_adj"
     with contextlib.suppress(OSError), open(
-        place, "w"
+        path, "w"
     ) as stream:  # a container may not be allowed to
         stream.write(str(score))
 
@@ -52,8 +52,8 @@ def by_systemd(unit: str, argv: Sequence[str]) -> list[str]:
         "StartLimitIntervalSec": 60,
         "StartLimitBurst": RESTARTS,
     }
-    given = [f"--property={name}={value}" for name, value in properties.items()]
-    return ["systemd-run", "--quiet", "--collect", "--unit=" + unit, *given, *argv]
+    options = [f"--property={name}={value}" for name, value in properties.items()]
+    return ["systemd-run", "--quiet", "--collect", "--unit=" + unit, *options, *argv]
 
 
 def parent() -> ProcessState | None:
@@ -65,11 +65,11 @@ def supervise(work: Callable[[], None]) -> None:
     """Do ``work`` in a child, and again in another one where it is killed or fails. To end both, end this
     process first.
     """
-    own: ProcessState = {"pid": os.getpid(), "started": started_at(os.getpid())}
+    this_process: ProcessState = {"pid": os.getpid(), "started": started_at(os.getpid())}
     while True:
         child = os.fork()
         if not child:
-            _parent[:] = [own]
+            _parent[:] = [this_process]
             _run_child(work)
         if os.waitpid(child, 0)[1] == 0:
             return

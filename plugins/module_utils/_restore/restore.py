@@ -77,10 +77,10 @@ def _words(steps: Iterable[Step]) -> Commands:
 
 def _links_step(snapshot: Snapshot, dry: bool) -> Commands:
     links_then: list[Any] = _present(snapshot)["links"]
-    wanted = wanted_devices(links_then)
-    spaces = {device["netns"] for device in wanted}
+    devices = wanted_devices(links_then)
+    spaces = {device["netns"] for device in devices}
     links = {netns: read.read(netns) for netns in spaces}
-    steps = plan_links(links, wanted)[2]
+    steps = plan_links(links, devices)[2]
     if not dry:
         apply(steps)
     return _words(steps)

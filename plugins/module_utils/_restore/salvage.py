@@ -22,12 +22,12 @@ def _rows(content: Content, key: str) -> list[Any]:
     return rows if isinstance(rows, list) else []
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(device: Any, other: Any) -> bool:
     """Return whether two rows of a snapshot are of one device."""
-    pair = (one, other)
+    pair = (device, other)
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in pair):
         return False
-    return network.key_of(one) == network.key_of(other)
+    return network.key_of(device) == network.key_of(other)
 
 
 def parts(content: Content) -> Iterator[tuple[str, Content]]:

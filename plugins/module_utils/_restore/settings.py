@@ -27,13 +27,13 @@ def read_settings(items: list[Any], missing: str) -> list[Item]:
     """Return each device with its settings, in the form that module ethtool restores; raise for one
     that is missing. The device ``lo`` is the host itself, whose settings come last.
     """
-    asked = items if missing == "error" else present(items)
-    of_devices = [item for item in asked if not _is_host(item)]
+    requested = items if missing == "error" else present(items)
+    of_devices = [item for item in requested if not _is_host(item)]
     options = {"netns": None, "gather": RESTORED, "flow_types": FLOW_TYPES}
     devices = read({**options, "devices": of_devices}) if of_devices else {}
-    found = [restore_item(device) for device in devices.values()]
-    host = host_item() if len(of_devices) < len(asked) else {}
-    return [*found, host] if host else found
+    settings = [restore_item(device) for device in devices.values()]
+    host = host_item() if len(of_devices) < len(requested) else {}
+    return [*settings, host] if host else settings
 
 
 def _is_host(item: Any) -> bool:

@@ -186,16 +186,16 @@ def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapsh
     another one is added.
     """
     kept: Snapshot = old or empty()
-    found = identity.resolve(kept["devices"])
+    resolved = identity.resolve(kept["devices"])
     links = identity.resolve(kept["links"])
-    present = {place_of(device) for device in found.items}
+    present = {place_of(device) for device in resolved.items}
     added = [with_identity(device) for device in devices if place_of(device) not in present]
     names = {place_of(device) for device in added}
     new_links = [link_of(device) for device in added if exists(device)]
     return {
         **kept,
         "schema": SCHEMA,
-        "devices": found.items + without_replaced(found.gone, names) + added,
+        "devices": resolved.items + without_replaced(resolved.gone, names) + added,
         "links": links.items + without_replaced(links.gone, names) + new_links,
         "other": _merged(kept["other"], other),
     }

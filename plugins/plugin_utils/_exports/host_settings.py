@@ -85,7 +85,7 @@ def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevi
         f"{name}: {row} {ON_OFF[not fixed['active']]}, because the device has it fixed"
         for row, fixed in sorted(plan["fixed"].items())
     ]
-    bits = {row: on for row, on in plan["asked"].items() if row in changeable}
+    bits = {row: on for row, on in plan["requested"].items() if row in changeable}
     groups: dict[str, list[str]] = {}
     for long, rows in group_members(features).items():
         groups[long] = [row for row in rows if row in changeable]

@@ -38,7 +38,7 @@ def test_the_common_namespace_is_the_default():
 def test_exact_bits_stand_alone():
     item = {"name": "a", "features_wanted": {"rx-gro-hw": False}}
     (device,) = parse_devices([item], None, {"features": {"tso": True}})
-    assert device.asked == {"features_wanted": {"rx-gro-hw": False}}
+    assert device.requested == {"features_wanted": {"rx-gro-hw": False}}
 
 
 @pytest.mark.parametrize(

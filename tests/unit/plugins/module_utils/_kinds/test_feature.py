@@ -91,7 +91,7 @@ def test_plans(settings, change, fixed, report_fixed):
     plan = plan_features(settings, DEVICE, "d", report_fixed)
     assert plan["change"] == change
     assert {bit: (state["asked"], state["active"]) for bit, state in plan["fixed"].items()} == fixed
-    assert set(change) <= set(plan["asked"])
+    assert set(change) <= set(plan["requested"])
 
 
 @pytest.mark.parametrize(

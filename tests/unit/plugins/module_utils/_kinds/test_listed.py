@@ -102,12 +102,12 @@ def test_wrong_values(kind, settings, state, message):
 def test_what_cannot_be_set_is_reported_on_demand():
     plan = plan_setting("channels", {"rx": 1, "combined": 4}, CHANNELS, "d", report_fixed=True)
     assert plan == {
-        "asked": {"combined": 4},
+        "requested": {"combined": 4},
         "change": {"combined": 4},
         "fixed": {"rx": {"asked": 1, "reason": "n/a"}},
     }
     assert plan_setting("rings", {"rx": 1}, NOTHING, "d", report_fixed=True) == {
-        "asked": {},
+        "requested": {},
         "change": {},
         "fixed": {"rx": {"asked": 1, "reason": "Operation not supported"}},
     }
