@@ -263,7 +263,7 @@ def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
 
 
 def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
-    """Arm the switch anew."""
+    """Arm the switch again."""
     if watched:
         watched = harm.without_silent(watched)  # before: it takes seconds where one is silent
     dead_man.arm(params["minutes"], params["path"], watched)

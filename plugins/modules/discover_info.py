@@ -53,14 +53,14 @@ options:
     type: list
     elements: dict
   crictl:
-    description: The path of C(crictl). By default it is looked for where distributions of Kubernetes keep it.
+    description: The path of C(crictl). By default where distributions of Kubernetes keep it.
     type: path
   ctr:
-    description: The path of C(ctr), which is asked where there is no C(crictl). By default it is looked for, too.
+    description: The path of C(ctr), which is asked where there is no C(crictl). The module searches for it, too.
     type: path
   socket:
     description:
-      - The socket of containerd or CRI-O. By default that of the configuration of C(crictl), or the first one that
+      - The socket of containerd or CRI-O. By default the socket that C(crictl) is configured for, or the first one that
         exists of containerd, CRI-O, k3s and MicroK8s.
     type: path
 notes:

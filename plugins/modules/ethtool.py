@@ -42,7 +42,7 @@ options:
   elsewhere:
     description:
       - With O(settings), classes that another host has, such as the node of a tenant. They are left to it.
-      - What the CPUs of this host have done so far is then returned, so that a node has a CPU beside its tenant's.
+      - The CPU time of this host so far is then returned, so that a node has a CPU in addition to its tenant's.
     type: list
     elements: str
     default: []
@@ -246,7 +246,7 @@ from ..module_utils._observe import cpu_so_far
 from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
 
-# The kinds that are options of their own; those of a device are all.
+# The kinds that are options of their own; a device may have all kinds.
 OPTIONS = ["features", "rx_flow_hash", "channels", "rings", "coalesce"]
 
 

@@ -167,7 +167,7 @@ restore:
   elements: dict
   sample: [{name: eth0, features_wanted: {tx-tcp-segmentation: true}}]
 kernel_log:
-  description: C(supported); if so C(lines), those of the kernel log about tunnel offloads; if not, C(reason).
+  description: C(supported); if so C(lines), what the kernel log says about tunnel offloads; if not, C(reason).
   returned: with O(gather=kernel_log)
   type: dict
   sample: {supported: true, lines: ["be2net 0000:05:00.0: Enabled VxLAN offloads for UDP port 4789"]}

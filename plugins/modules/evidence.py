@@ -68,7 +68,7 @@ options:
       client_devices:
         description:
           - The client's devices to sample, each with C(name) and, inside a namespace, C(netns).
-          - C(alike) marks devices of which the path uses one, such as several ports; each other one must see traffic.
+          - C(alike) marks devices where the path uses one of several, such as ports; each other one must see traffic.
         type: list
         elements: dict
         required: true
@@ -119,7 +119,7 @@ packets:
     - By path, test, end (V(client), V(server)) and device (C(name) or C(netns/name)) what was seen, C(out) and C(in).
     - C(super_share), C(tunnel_super_share), C(csum_not_ready_share) and C(csum_valid_share) are shares of bytes, 0 to
       1, null where no packet was seen. C(mtu) and C(longest) are in bytes, without the Ethernet header.
-    - C(counters) are those of the driver (C(ethtool -S)) that concern offloads and went up, with the increase.
+    - C(counters) are the driver's counters (C(ethtool -S)) that concern offloads and went up, with the increase.
     - C(checksums) counts the first packets that arrived, by what their checksums are when made again, C(right),
       C(vouched) (wrong, and the device said that it is right), C(unfilled) (left to the sender's device) and C(wrong).
     - A path without traffic has C(error) instead.

@@ -57,7 +57,7 @@ options:
     description: Where the logs are from, in words.
     type: str
   control:
-    description: The profile that the others are compared with. By default that of the first log.
+    description: The profile that the others are compared with. By default the profile of the first log.
     type: str
   profiles:
     description: What the profiles were, as a mapping of profile to features and their levels.

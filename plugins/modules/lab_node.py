@@ -23,7 +23,7 @@ options:
   part:
     description:
       - What to return. V(devices) needs no address and no MTU, V(tunnels) the addresses of all nodes.
-      - V(own) makes the paths of a network that is there already, from what M(offload.lab.discover_info) found at the
+      - V(own) makes the paths of an existing network, from what M(offload.lab.discover_info) found at the
         nodes of the play.
     type: str
     choices: [ends, devices, tunnels, own]
@@ -92,7 +92,7 @@ links:
   sample: {outer: [{name: eth1}], inner: [{name: tenant1-veth0, netns: tenant1}]}
 own:
   description:
-    - The paths of a network that is there already, by name. C(classes) of devices that a campaign may vary, C(vni) and
+    - The paths of an existing network, by name. C(classes) of devices that a campaign may vary, C(vni) and
       C(port) of VXLAN, C(mtu) of the path's own packets, and C(nodes), the end and the devices of each node.
   returned: with O(part=own)
   type: dict

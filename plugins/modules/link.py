@@ -49,7 +49,7 @@ options:
     type: str
   mtu:
     description:
-      - MTU in bytes of the devices that give none. Without it their MTU is left as it is.
+      - MTU in bytes of the devices that give none. Without it their MTU does not change.
     type: int
   up:
     description:

@@ -17,7 +17,7 @@ description:
     kernel datapath of Open vSwitch and drivers of real network cards without hardware.
   - SSH reaches a machine as root, at a port of 127.0.0.1. Through its device C(management0) a machine reaches nothing.
   - A Linux bridge in the network namespace C(LAB-fabric) connects the other devices of all machines, and nothing else.
-    A device can be in another namespace instead, such as that of a node, and what is there connects it.
+    A device can be in another namespace instead, such as a node's, where other devices connect it.
   - Keys, disks and consoles are in O(folder). Nothing else on this machine is changed.
   - A machine whose options have changed is recreated. One that was killed is started again with its disk.
   - The module does not wait until a machine has booted. M(ansible.builtin.wait_for_connection) does.
@@ -178,7 +178,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machines:
-  description: The machines, those of O(machines) only if it was given, as they are now or in check mode would be.
+  description: The machines, only O(machines) if it was given, in their present or (check mode) planned state.
   returned: success
   type: list
   elements: dict

@@ -47,14 +47,14 @@ options:
   test:
     description:
       - The test, V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR) or V(TCP_CRR), by
-        netperf's names, or V(TCP_LOADED_RR), requests beside streams.
+        netperf's names, or V(TCP_LOADED_RR), requests while streams run.
     type: str
     default: TCP_STREAM
   engine:
     description:
       - What makes the load. By default V(netperf), V(payload) for the test V(PAYLOAD), and V(sockets) for the test
         V(TCP_LOADED_RR).
-      - V(iperf3) has no requests, no O(confidence) and no percentiles. Its servers are those of
+      - V(iperf3) has no requests, no O(confidence) and no percentiles. Its servers come from
         M(offload.lab.netserver) with the same engine.
       - V(sockets) is Python alone. It has no O(confidence), but the 99.9th percentile of latencies, and percentiles of
         several streams.

@@ -67,7 +67,7 @@ options:
   peers:
     description:
       - The addresses from which clients connect, as the server sees them.
-      - By default those of all other hosts of the play, as far as their variables and the facts of role
+      - By default the addresses of all other hosts of the play, as far as their variables and the facts of role
         P(offload.lab.common#role) have them, and C(offload_lab_more_peers).
       - A server that does not know one of them is started again.
     type: list

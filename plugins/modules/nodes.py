@@ -153,7 +153,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: The nodes of the lab, those of O(nodes) only if it was given, as they are now or in check mode would be.
+  description: The nodes of the lab, only O(nodes) if it was given, in their present or (check mode) planned state.
   returned: success
   type: list
   elements: dict

@@ -48,7 +48,7 @@ options:
     type: str
   stream:
     description:
-      - Whether echoes as long as the MTU and the stream must get through.
+      - Whether echoes of the size of the MTU and the stream must get through.
       - Without it no path is refused. A check of the payload finds out what gets through, and a warning names each
         path on which no echo request is answered.
     type: bool

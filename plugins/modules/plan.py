@@ -31,13 +31,13 @@ options:
       - MTU of the lab's underlay in bytes, for campaigns that name no C(mtus). The default is 9000.
     type: int
   engine:
-    description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) leave it as it is.
+    description: What makes the load of a campaign that names no engine. V(auto) and V(netperf) change nothing.
     type: str
   scatter_from:
     description:
       - The results folder of an earlier campaign. From its scatter between trials, visits and blocks the dry run
         predicts how long it takes to find effects of several sizes, and which cell duration answers soonest.
-      - By default the scatter of what the campaign itself has measured, else that of a typical machine.
+      - By default the scatter of what the campaign itself has measured, else of a typical machine.
     type: path
   chunk_seconds:
     description: About how many seconds one module call measures at most.
@@ -242,7 +242,7 @@ chunk_s:
   type: int
   sample: 150
 pieces:
-  description: Into how many pieces a visit is cut, after each of which the results store is brought up to date.
+  description: Into how many pieces a visit is cut. After each piece the results store is brought up to date.
   returned: success
   type: int
   sample: 1

@@ -105,7 +105,7 @@ preflight:
       type: dict
       returned: success
     forwarded:
-      description: The features of each device of O(forwards) that is there. Empty without ethtool.
+      description: The features of each existing device of O(forwards). Empty without ethtool.
       type: dict
       returned: success
     driver:
@@ -114,7 +114,7 @@ preflight:
       returned: success
     management:
       description:
-        - The devices that carry the controller's connection. Where it is not SSH, those of the default routes.
+        - The devices that carry the controller's connection. Where it is not SSH, the devices of the default routes.
       type: list
       elements: str
       returned: success

@@ -43,7 +43,7 @@ options:
     description:
       - Stop all servers of the engines and the probe, too, when everything is as it was.
       - They are stopped also where there was no snapshot.
-      - For a network that is there already, where they run for a campaign alone.
+      - For an existing network, where they run for a campaign alone.
       - Without it, O(disarm) stops those that were started since the dead man's switch was armed.
     type: bool
     default: false
@@ -92,7 +92,7 @@ missing:
   elements: str
   sample: []
 kept:
-  description: Those of RV(missing) whose part stays in the snapshot, because they are hardware.
+  description: The devices in RV(missing) whose part stays in the snapshot, because they are hardware.
   returned: success
   type: list
   elements: str
@@ -156,7 +156,7 @@ def carry_out(module: AnsibleModule) -> dict[str, Any]:
     if listening and not check_mode:
         daemons.stop_listeners(listening)
     if leftovers and not check_mode:
-        # Last: until the node was read back, a controller that dies must not leave it as it is.
+        # Last: until the node was read back, a controller that dies must not leave it changed.
         dead_man.disarm()
         node_lease.release()
     before = [path] * restored["changed"] + listening + leftovers

@@ -56,7 +56,7 @@ options:
   files:
     description:
       - The files to push.
-      - By default those of the record, V(plan.json), V(manifest.json), V(trials.jsonl), and what the campaign decided,
+      - By default the record, V(plan.json), V(manifest.json), V(trials.jsonl), and what the campaign decided,
         V(confirmation.json), V(looks.json), V(search.json), V(spending.json).
     type: list
     elements: str
@@ -65,7 +65,7 @@ options:
     type: dict
     default: {}
   max_minutes:
-    description: RV(time_is_up) so many minutes after V(claimed). V(0) means no limit.
+    description: The minutes after V(claimed) until RV(time_is_up). V(0) means no limit.
     type: float
     default: 0
   only_between:
@@ -79,7 +79,7 @@ options:
     type: bool
     default: false
   results:
-    description: The results folder of one campaign on the controller. By default that of O(campaign) in O(results_dir).
+    description: The results folder of one campaign on the controller. By default that campaign's in O(results_dir).
     type: path
   request:
     description: Set by the action plugin; not for playbooks.

@@ -15,7 +15,7 @@ description:
     device (C(rps), receive packet steering), and which CPUs send through each transmit queue (C(xps), transmit packet
     steering). The table of factors in the collection's documentation has all kinds with their settings.
   - All devices are read and planned before the first change, and read back after it.
-  - M(offload.lab.ethtool) sets these kinds too, beside its own.
+  - M(offload.lab.ethtool) sets these kinds too, in addition to its own.
 extends_documentation_fragment:
   - offload.lab.attributes
   - offload.lab.sign_of_life
@@ -36,7 +36,7 @@ options:
     type: dict
   classes:
     description:
-      - The devices of each class, as lists of mappings with C(name) and C(netns). It goes with O(settings).
+      - The devices of each class, as lists of mappings with C(name) and C(netns). Use it with O(settings).
     type: dict
   elsewhere:
     description:

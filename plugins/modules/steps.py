@@ -82,7 +82,7 @@ RETURN = r"""
 blocks:
   description:
     - The blocks in which something is left to do, in their order, each with C(part), C(mtu), C(block) and C(steps).
-    - Of more than 800 steps in all, no block has C(steps). Ask for those of a block with O(block).
+    - Of more than 800 steps in all, no block has C(steps). Ask for the steps of a block with O(block).
   returned: without O(block)
   type: list
   elements: dict

@@ -52,7 +52,7 @@ options:
       - It does so by a unit of systemd, C(/etc/systemd/system/offload-lab-after-boot.service), which then removes
         itself. There is one on a host. O(state=absent) removes it.
       - Where systemd does not boot the node nothing is written.
-      - A bridge to which others have connected ports stays as it is.
+      - A bridge to which others have connected ports stays unchanged.
     type: bool
     default: false
   address:
@@ -60,7 +60,7 @@ options:
       - Address of the bridge's own device, with its prefix length. The device is up with it. The empty string takes
         away what this module gave it, and nothing else.
       - The userspace datapath sends the packets of its own tunnels from it, such as Geneve and GRE.
-      - Without this option the device is left as it is.
+      - Without this option the device does not change.
     type: str
   tag:
     description:
@@ -112,7 +112,7 @@ datapath:
   type: str
   sample: netdev
 switch:
-  description: The switch as it is now or in check mode would be.
+  description: The switch now, or in check mode after the change.
   returned: success
   type: dict
   contains:
@@ -212,7 +212,7 @@ def remove(bridge: str, daemons: Service, check_mode: bool) -> Returned:
 def carry_out(
     bridge: str, state: SwitchSeen, steps: list[Step], predicted: SwitchSummary, check_mode: bool
 ) -> Returned:
-    """Run the steps, but in check mode; return what was there, and what is there now or would be."""
+    """Run the steps except in check mode; return the state before, and the real or predicted one after."""
     before = summary(state, bridge)
     after = predicted if check_mode else before
     if steps and not check_mode:

@@ -298,7 +298,7 @@ def limit_of(links: Links, params: Options) -> Limit | None:
         )
     return (
         links[name]["mtu"] - params["encapsulation"],
-        f"{name} carries {links[name]['mtu']} bytes, of which the tunnel takes {params['encapsulation']}.",
+        f"{name} carries {links[name]['mtu']} bytes, and the tunnel takes {params['encapsulation']}.",
     )
 
 

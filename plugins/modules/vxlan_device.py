@@ -99,7 +99,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 device:
-  description: The device as it is now or in check mode would be; null if there is none.
+  description: The device now, or in check mode after the change; null if there is none.
   returned: success
   type: dict
   sample: {"id": 10, "dstport": 4789, "local": "198.18.0.1", "csum": false, "mtu": 8950, "remotes": ["198.18.0.2"],

@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
-from ansible_collections.offload.lab.plugins.module_utils._host.waiting import beside
+from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
 from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.lying_nic import clean
@@ -73,7 +73,7 @@ def test_where_nothing_is_wrong_a_campaign_says_clean(spot):
 def test_checksums_are_made_again_at_the_far_end(fault, wrong):
     far = {"name": DEVICES[1], "netns": "ol-far-b"}
     with Nodes(fault, "ol-far") as nodes, served(nodes):
-        check = beside(checked, nodes, 2)
+        check = in_thread(checked, nodes, 2)
         counts = {}
         while check.is_alive():
             sample = sampler.sample([far], 0.2)["ol-far-b/lie1"]

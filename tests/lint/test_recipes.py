@@ -63,7 +63,7 @@ from .host import HostKind
 class ToyKind(HostKind):
     name = group = "toy_backlog"
     about = "is a toy"
-    found = "sysctl net.core.toy_backlog"
+    availability = "sysctl net.core.toy_backlog"
     settings = ["packets"]
     file = "net/core/toy_backlog"
 

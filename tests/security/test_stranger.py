@@ -30,7 +30,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.payload impor
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import traffic as sockets
 from ansible_collections.offload.lab.plugins.module_utils._host import confined
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
-    beside,
+    in_thread,
     wait_until,
 )
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
@@ -244,7 +244,7 @@ class Attack:
         self.server = server
         self.most_memory = 0
         self.attackers = [attacked(attack, where) for attack in stranger.ATTACKS]
-        self.watching = beside(self.watch)
+        self.watching = in_thread(self.watch)
 
     def watch(self):
         while self.goes_on():

@@ -27,7 +27,7 @@ MAX_MTU = 65535
 VXLAN_PORT = 4789  # RFC 7348
 NETSERVER_PORT = 12865  # netperf's own
 PROBE_PORT = 12866
-# From netserver's port to that of the first stream's data connection; each stream has its own
+# From netserver's port to the port of the first stream's data connection; each stream has its own
 DATA_OFFSET = 5
 MOST_STREAMS = 2000  # a thousand streams both ways
 GENEVE_PORT = 6081  # RFC 8926

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A packet as a tap gives it: a ``struct virtio_net_hdr`` says what the kernel has left to the
+"""A packet as a tap delivers it: a ``struct virtio_net_hdr`` says what the kernel has left to the
 device, then comes the Ethernet frame (linux/virtio_net.h). Pure.
 """
 
@@ -60,7 +60,7 @@ def gso_kind(raw: bytes) -> int:
 
 
 def segment_size(raw: bytes) -> int:
-    """Return how many bytes of payload each segment shall have."""
+    """Return the bytes of payload that the kernel asks for in each segment."""
     return int(HEADER.unpack_from(raw)[3])
 
 

@@ -29,13 +29,13 @@ class Step(NamedTuple):
 def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -> list[Step]:
     """Return the step that runs all lines in one process of ip or bridge; no step for no lines.
 
-    Raises InputError for a line with a sign of which ip -batch makes something else than a word: a name
+    Raises InputError for a line with a sign that ip -batch does not read as part of a word: a name
     that a node reports may have any.
     """
     text = ""
     for line in lines:
         if BATCH_SIGN.search(line):
-            raise InputError("has a sign that ip -batch does not take as it is", shown_value(line))
+            raise InputError("has a sign that ip -batch does not take unchanged", shown_value(line))
         text += line + "\n"
     return [Step([program, "-batch", "-"], text, netns)] if text else []
 

@@ -69,7 +69,7 @@ class StreamRow(TypedDict, total=False):
     throughput_sent_mbps: float | None
     receive_calls_per_s: float  # calls with which the receiver took in what arrived
     transactions_per_s: float | None
-    # Rates in Mbit/s or transactions/s over the time of the stream. Those of UDP_STREAM are what
+    # Rates in Mbit/s or transactions/s over the time of the stream. Rates of UDP_STREAM are what
     # was sent.
     parts: list[Part]
     iterations: float | None
@@ -114,7 +114,7 @@ def require_tenants(load: Load, endpoints: Sequence[Endpoint]) -> None:
 def streams_of(load: Load, endpoints: Sequence[Endpoint]) -> list[tuple[str, Endpoint]]:
     """Return [(test, endpoint)], one a stream; streams are dealt to the tenants' endpoints in turn.
 
-    Bidirectional runs as many TCP_MAERTS beside the TCP_STREAMs.
+    Bidirectional runs as many TCP_MAERTS as TCP_STREAMs together.
     """
     require_tenants(load, endpoints)
     tests = (load["test"], "TCP_MAERTS") if load["bidirectional"] else (load["test"],)
@@ -140,7 +140,7 @@ class Engine:
     packages: Mapping[str, str] = MappingProxyType({})
     automatic = False  # whether offload_lab_engine: auto may choose it
     asks: tuple[str, ...] = ()  # a command that shows whether a node has it
-    reads_token = False  # whether its client sends the token of the server by itself
+    reads_token = False  # whether its client sends the token of the server without help
     serves_many = True  # whether a server has several clients at the same time
     ends_on_time = True  # whether its traffic ends after the workload's duration
     port_offset = 0  # of its server, above netserver's port

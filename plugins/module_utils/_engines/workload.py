@@ -391,7 +391,7 @@ def _warm_up(engine: Engine, value: Any, load: Load) -> int:
 def endpoint(value: Any) -> Endpoint:
     """Return one endpoint, checked.
 
-    ``data_port`` is that of the first stream, each further one has the next.
+    ``data_port`` belongs to the first stream, each further one has the next.
     """
     value = mapping(value, "endpoint", ("netns", "local", "address", "port", "data_port"))
     port = network.port(value.get("port", network.NETSERVER_PORT), "port")
@@ -445,7 +445,7 @@ def streaming_engines(loads: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def sampling_engine(loads: Sequence[Mapping[str, Any]], default: str | None = None) -> str:
     """Return the engine whose streams are sampled in a campaign with these workloads; ``default``
-    is for workloads of which none makes a stream.
+    is for workloads without any stream.
     """
     return next(iter(streaming_engines(loads)), default or ENGINES[0].name)
 

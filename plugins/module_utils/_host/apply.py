@@ -13,7 +13,7 @@ from .._base.errors import CommandError
 from .._base.steps import Step, in_netns
 from .runner import CommandResult, run
 
-TIMEOUT = 120  # seconds; ovs-vsctl gives up by itself before
+TIMEOUT = 120  # seconds; ovs-vsctl gives up before
 STARTS_DAEMONS = "ovs-ctl"  # they would keep a lock that they inherit
 
 

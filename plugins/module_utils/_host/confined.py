@@ -24,7 +24,7 @@ GIB = 1 << 30
 MOST_FILES = 4096
 MOST_PROCESSES = 4096  # of user nobody, or of the scope
 LIMITS = {
-    "as": 4 * GIB,  # bytes of address space: a thread reserves 8 MiB, of which it uses little
+    "as": 4 * GIB,  # bytes of address space: a thread reserves 8 MiB and uses little
     "core": 0,
     "nofile": MOST_FILES,
     "nproc": MOST_PROCESSES,

@@ -4,7 +4,7 @@
 """Processes that go on after their module: each is known by a state file with its pid and start
 time.
 
-A pid alone may be somebody else's by now, and a name would be that of daemons that are not ours.
+A pid alone may be somebody else's by now, and daemons of others may have the same name.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def answers(family: socket.AddressFamily, packet: bytes, identifier: int) -> boo
 
 
 class _Asked:
-    """A request that was sent. Its socket lives as long as the question: it would keep a namespace
+    """A request that was sent. Its socket ends with the question: it would keep a namespace
     alive that others want to remove.
     """
 

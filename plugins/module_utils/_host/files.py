@@ -51,7 +51,7 @@ def opened_private(folder: str) -> Iterator[str]:
 
 
 def make_state_folder(path: str = "") -> None:
-    """Make a folder that only root may enter, that of state files by default; raise LabError for
+    """Make a folder that only root may enter, the folder of state files by default; raise LabError for
     somebody else's.
     """
     path = path or STATE_FOLDER

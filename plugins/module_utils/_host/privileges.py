@@ -17,7 +17,7 @@ CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 
 
 def missing_capabilities(status: str, needed: Iterable[str]) -> list[str]:
-    """Return those of the ``needed`` capabilities that a text of ``/proc/PID/status`` does not show
+    """Return the ``needed`` capabilities that a text of ``/proc/PID/status`` does not show
     as effective.
     """
     effective = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)

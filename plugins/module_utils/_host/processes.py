@@ -40,7 +40,7 @@ def processes_in(inodes: set[int]) -> list[int]:
 
 
 def signal_all(pids: Iterable[int], number: int) -> None:
-    """Send a signal to processes, some of which may have ended meanwhile."""
+    """Send a signal to processes; some may have ended meanwhile."""
     for pid in pids:
         try:
             os.kill(pid, number)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Code that a node keeps for later: the modules that are loaded now, as one zip file that python3
-runs by itself.
+runs alone.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def start(
     """
     try:
         with inside(netns):
-            # AnsibleModule.run_command is for modules only, and cannot start what goes on beside
-            # the module. pylint: disable-next=ansible-bad-function
+            # AnsibleModule.run_command is for modules only, and cannot start what goes on while
+            # the module runs. pylint: disable-next=ansible-bad-function
             return subprocess.Popen(
                 argv,
                 env=variables if variables is not None else environment(),

@@ -37,7 +37,7 @@ def argv(descriptor: int) -> list[str]:
 
 
 def runs(argv: Sequence[str], descriptor: int, verb: str) -> bool:
-    """Return whether a command line is that of a script. Versions before 1.0 had no option in
+    """Return whether a command line belongs to a script. Versions before 1.0 had no option in
     between, and their records are read, too.
     """
     beginning = [f"/proc/self/fd/{descriptor}", verb]

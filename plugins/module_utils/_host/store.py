@@ -101,7 +101,7 @@ def write(folder: str, append: Addition | None, replaced: Mapping[str, str]) -> 
             raise LabError(
                 f"the record of the store has {size} bytes, not {append['offset']}",
                 path,
-                "Something else wrote to it. Run the campaign again: it goes on from what is there.",
+                "Something else wrote to it. Run the campaign again: it continues with the stored trials.",
             )
         with os.fdopen(files.append_descriptor(path), "ab") as stream:
             stream.write(append["text"].encode("utf-8", "surrogateescape"))

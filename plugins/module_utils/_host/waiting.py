@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Waiting for something to happen, here or in a thread.
 
-An emulated CPU may need a hundred times as long as a real one: bounds are wide.
+An emulated CPU may be a hundred times slower than a real one: bounds are wide.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def wait_until(
         pause = min(2 * pause, 0.25)
 
 
-def beside(work: Callable[..., None], *arguments: Any) -> threading.Thread:
+def in_thread(work: Callable[..., None], *arguments: Any) -> threading.Thread:
     """Start a thread that does ``work``.
 
     No signal goes to it: the main thread, which handles them, would sleep on.

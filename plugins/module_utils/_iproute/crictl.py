@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: what crictl prints of the pods of a Kubernetes node, and of a container, as JSON.
 
-The formats are those of ``crictl pods``, ``crictl inspectp`` and ``crictl inspect`` with containerd and
+The formats come from ``crictl pods``, ``crictl inspectp`` and ``crictl inspect`` with containerd and
 CRI-O (containerd/cri#479, containerd/containerd#7731, cri-o/cri-o#8409).
 """
 

@@ -161,7 +161,7 @@ def _route(argv: list[str], address: str) -> dict[str, Any]:
 
 
 def _spaces(name: str, argv: list[str]) -> dict[str, dict[str, Link]]:
-    """Return the links of the host, and those of one namespace; without those of strange names."""
+    """Return the links of the host and of one namespace, without links of strange names."""
     spaces = {"": usable_links(read())[0]}
     if name:
         text = run([*argv, "-json", "-details", "address", "show"]).out
@@ -308,7 +308,7 @@ def parse_routes(text: str) -> list[Route]:
 
 
 def shared_of(steps: list[WalkedDevice], spaces: Spaces, routes: Iterable[Route]) -> list[Shared]:
-    """Return for each device of a path what else uses it. ``routes`` are those of the host; what is
+    """Return for each device of a path what else uses it. ``routes`` are the host's; what is
     in the namespace of the path's end is the end's own.
     """
     host = spaces.get("", {})
@@ -329,7 +329,7 @@ def shared_of(steps: list[WalkedDevice], spaces: Spaces, routes: Iterable[Route]
 
 
 def _ports(name: str, host: Mapping[str, Link]) -> set[str]:
-    """Return the ports of a bridge, or those of the switch that a device belongs to."""
+    """Return the ports of a bridge, or of the switch that a device belongs to."""
     on_switch = name in host and host[name]["master"] == OVS
     master = OVS if on_switch else name
     return {port for port, link in host.items() if link["master"] == master}

@@ -73,7 +73,7 @@ def carriers(device: str, links: Mapping[str, Link]) -> list[str]:
 def devices_of(connection: str, route: list[str], links: Mapping[str, Link]) -> list[str]:
     """Return the devices that carry ``connection``, the text of SSH_CONNECTION.
 
-    ``route`` are the devices on the way to the controller, ``links`` those of
+    ``route`` are the devices on the way to the controller, ``links`` the result of
     :func:`.parse.parse_links`.
     """
     server = connection.split()[2]
@@ -168,7 +168,7 @@ class Management(NamedTuple):
     """The devices that carry the controller's connection."""
 
     devices: list[str]
-    assumed: bool  # they are those of the default routes, since there is no SSH session
+    assumed: bool  # they carry the default routes, since there is no SSH session
 
 
 def look() -> Management:

@@ -43,7 +43,7 @@ Link = TypedDict(
         "peer_index": "int | None",
         "peer_netns": "int | None",  # the id of the other namespace
         "addresses": "list[str]",  # with their prefix lengths
-        "global": "list[str]",  # those of them that are not link-local
+        "global": "list[str]",  # addresses that are not link-local
     },
 )
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where the distributions of Kubernetes keep crictl and ctr, how to call them, and what ctr prints, for
-hosts without crictl such as those of MicroK8s.
+hosts without crictl, such as MicroK8s.
 
 RKE2, k3s and MicroK8s bring their own programs, configuration and socket. A program is run only if it
 belongs to root and nobody else may write to it or its folder.
@@ -40,7 +40,7 @@ WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Chosen(NamedTuple):
-    """The paths that a user gives; an empty one is looked for."""
+    """The paths that a user gives; the node searches for an empty one."""
 
     crictl: str = ""
     ctr: str = ""

@@ -12,9 +12,7 @@ class BusyPoll(HostKind):
     """The time of busy polling."""
 
     name = group = "busy_poll"
-    about = (
-        "lets select and poll ask devices for packets themselves, for so many microseconds; 0 never"
-    )
+    about = "lets select and poll ask devices for packets themselves, for this number of microseconds; 0 never"
     availability = "sysctl `net.core.busy_poll`; kernels with CONFIG_NET_RX_BUSY_POLL"
     settings = ["us"]
     file = "net/core/busy_poll"

@@ -44,7 +44,7 @@ def parse_devices(
     ``name`` and ``netns``.
 
     ``common`` is ``{kind: {name: value}}`` asked of every device; what an item asks itself wins
-    over it. ``keys`` are those of the kinds that may be asked for. Raises :class:`InputError` for
+    over it. ``keys`` are the kinds that may be asked for. Raises :class:`InputError` for
     names that no device can have, unknown keys, and devices named twice.
     """
     if netns:

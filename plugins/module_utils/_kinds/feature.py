@@ -7,7 +7,7 @@ Pure.
 What a name means and what happens to it, by rule:
 
 * A single bit that is fixed and asked to change is an error, or is reported where the user says so.
-* A group (``tso``, ``tx``, ``sg``) changes those of its bits that can be changed and reports the
+* A group (``tso``, ``tx``, ``sg``) changes the bits that can be changed and reports the
   fixed ones that stay otherwise. It is an error only where none can be changed and the group is not
   as asked already: on means that at least one of its bits is on (so ethtool prints the summary),
   off that all are off.

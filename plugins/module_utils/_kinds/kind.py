@@ -32,7 +32,7 @@ class SettingPlan(TypedDict):
     """What becomes of one kind of settings of a device, by name."""
 
     requested: dict[str, Any]
-    change: dict[str, Any]  # what of it is not so yet
+    change: dict[str, Any]  # the settings that still differ
     fixed: dict[str, Any]  # what was requested and cannot be
 
 

@@ -99,7 +99,7 @@ class Listed(DeviceKind):
         )
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> Any:
-        """Return a value as it is listed; raises :class:`InputError` where it is out of range."""
+        """Return a value in the form of the list; raises :class:`InputError` where it is out of range."""
         if value == "auto":
             return value
         current = state["current"][name]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How many entries of the RSS table each receive queue has (``ethtool -X DEV weight``). Pure.
 
-The table is told by a text: ``equal 4`` is round robin over the first four queues, what drivers
+A text describes the table: ``equal 4`` is round robin over the first four queues, what drivers
 begin with; ``96 32`` is one run of entries a queue, as ethtool writes weights. A table of another
 shape is called ``other``: it can be changed, and ethtool cannot write it back.
 """

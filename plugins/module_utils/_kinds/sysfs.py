@@ -66,7 +66,7 @@ class Sysfs(Listed):
         raise NotImplementedError
 
     def to_text(self, value: Any) -> str:
-        """Return a value as it is written."""
+        """Return a value in the form of its file."""
         return str(value)
 
     def for_all(self, value: Any, where: str) -> Any:

@@ -23,7 +23,7 @@ from .._host.runner import run
 COMMENT = "offload.lab "
 PRIORITY = -4789
 GRE = "gre"  # IP protocol 47
-# The UDP ports of the tunnels beside VXLAN; GRE has none.
+# The UDP ports of the other tunnels than VXLAN; GRE has none.
 TUNNEL_PORTS = {"geneve": network.GENEVE_PORT, GRE: None}
 CHAIN = re.compile(r"(ip|ip6|inet) ([A-Za-z_][\w-]*) ([A-Za-z_][\w-]*)\Z", re.ASCII)
 

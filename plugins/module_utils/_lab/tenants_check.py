@@ -87,7 +87,7 @@ def _checked_mac(mac: str, name: str) -> str:
 
 
 def _reserved(network: Network) -> tuple[network.Address, ...]:
-    """Return the addresses of a network that are not those of a host."""
+    """Return the addresses of a network that no host can have."""
     ends = (network.network_address, network.broadcast_address)[: 2 if network.version == 4 else 1]
     return ends if network.num_addresses > 2 else ()
 
@@ -209,7 +209,7 @@ def _check_addresses(tenants: Iterable[Tenant]) -> None:
             )
         if interface.ip in owners:
             raise InputError(
-                f"its address {interface.ip} is also that of {owners[interface.ip]}",
+                f"its address {interface.ip} also belongs to {owners[interface.ip]}",
                 name,
                 "Give every tenant an address of its own.",
             )

@@ -133,8 +133,8 @@ def ends(host: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, No
     its two ends.
     """
     port = host["links"].get(tenant["port"])
-    beside = host["inside"].get(tenant["netns"], {}) if tenant["netns"] else host["links"]
-    device = beside.get(tenant["device"])
+    inside = host["inside"].get(tenant["netns"], {}) if tenant["netns"] else host["links"]
+    device = inside.get(tenant["device"])
     if not port or not device:
         return None, None
     if tenant["netns"]:
@@ -145,7 +145,7 @@ def ends(host: TenantsSeen, tenant: Parts) -> tuple[Link, Link] | tuple[None, No
 
 
 def summary(host: TenantsSeen, tenant: Parts) -> TenantSummary | None:
-    """Return what a user sees of a tenant that is there, or None."""
+    """Return what a user sees of an existing tenant, or None."""
     port, device = ends(host, tenant)
     if port is None or device is None:
         return None
@@ -284,7 +284,7 @@ def _leftover_lines(host: TenantsSeen, tenant: Tenant) -> list[str]:
     """Return the lines that remove the links of a veth that is not whole."""
     leftovers = [name for name in (tenant["port"], tenant["device"]) if name in host["links"]]
     if len(leftovers) == 2 and host["links"][leftovers[0]]["peer"] == leftovers[1]:
-        leftovers = leftovers[:1]  # the other end goes with it
+        leftovers = leftovers[:1]  # its removal removes the other end
     return [f"link del dev {name}" for name in leftovers]
 
 
@@ -381,7 +381,7 @@ def veth_steps(host: TenantsSeen, tenants: Mapping[str, Tenant], gone: Iterable[
 def removal_lines(host: TenantsSeen, names: Sequence[str]) -> list[str]:
     """Return the lines that remove tenants.
 
-    A veth goes with its namespace, which takes no time; one by one they would take 20 ms each.
+    The kernel removes a veth with its namespace in no time; one by one they take 20 ms each.
     """
     owned = owned_namespaces(host)
     ours = marked(host["links"])

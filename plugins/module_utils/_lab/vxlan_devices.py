@@ -30,7 +30,7 @@ Fdb = Sequence[Tuple[str, str]]  # MAC and remote address of each entry
 
 
 class VxlanSummary(TypedDict):
-    """What a user sets of a device that is there."""
+    """What a user sets of an existing device."""
 
     id: int | None
     dstport: int | None
@@ -130,7 +130,7 @@ def _fitting_mtu(name: str, requested: int | None, underlay: Link, version: int)
 
 @overload
 def summary(link: Link, fdb: Fdb) -> VxlanSummary:
-    """A device that is there has a summary."""
+    """An existing device has a summary."""
 
 
 @overload
@@ -338,13 +338,17 @@ def steps(
     steps = []
     for name in sorted(set(kept) & set(fdbs)):
         old = kept[name]
-        anew = must_recreate(summary(links[name], fdbs[name]), old["device"])
-        if anew:
+        recreate = must_recreate(summary(links[name], fdbs[name]), old["device"])
+        if recreate:
             steps += plan_present(
                 links, fdbs[name], ovs, cast(WantedVxlan, dict(old["device"], name=name))
             )
         # It may be without its port because an earlier restore was stopped in between.
-        if old["port"] and old["bridge"] in ovs["bridges"] and (anew or name not in ovs["ports"]):
+        if (
+            old["port"]
+            and old["bridge"] in ovs["bridges"]
+            and (recreate or name not in ovs["ports"])
+        ):
             commands = ports.port_commands(old["bridge"], name, None, old["port"])
             steps.append(ovs_state.transaction(commands, wait=ovs["vswitchd"]))
     return steps

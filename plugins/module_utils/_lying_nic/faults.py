@@ -266,7 +266,7 @@ CONDITIONS: dict[str, Concerns] = {
     "tx": packet.relies_on_checksum,
     "udp": _protocol(packet.PROTOCOL_UDP),
     "uso": _uso,
-    "whole_segments": _whole_segments,  # the last segment is as long as the others
+    "whole_segments": _whole_segments,  # the last segment has the length of the others
     "zero_sum": _zero_sum,  # the checksum of the payload alone is 0x0000 or 0xffff
 }
 
@@ -297,7 +297,7 @@ WITH_NUMBER: dict[str, Callable[[int], Concerns]] = {
     "above": _above,  # bytes of the packet of IP
     "after": _after,  # packets
     "below": _below,
-    "flow": _flow,  # one of so many flows
+    "flow": _flow,  # one flow of this number
 }
 GRO = "gro"  # the receiving device has GRO on: the wire knows it
 

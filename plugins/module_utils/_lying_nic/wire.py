@@ -62,7 +62,7 @@ class Tap(NamedTuple):
 
 
 def open_tap(name: str, namespace: str | None) -> Tap:
-    """Make a tap in a network namespace, or attach to the one that is there."""
+    """Make a tap in a network namespace, or attach to the existing one."""
     request = struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
     with netns.inside(namespace):
         file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: the virtual machines of a lab, from what is there and what is wanted to the commands
+"""Pure: the virtual machines of a lab, from the present and the wanted state to the commands
 between them; and what each machine finds on its disk: its name, its devices, and who may log in.
 """
 

@@ -63,7 +63,7 @@ def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
 
     Those in the fabric are on its bridge. In a namespace that is given, its owner connects them.
     There they outlive QEMU: Open vSwitch holds on to a device that is gone, and gets nothing from a
-    new one of the same name. The header of virtio goes with each packet, so that one machine's
+    new one of the same name. Each packet has the header of virtio, so one machine's
     super-packets reach the other's device whole.
     """
     with contextlib.ExitStack() as stack:

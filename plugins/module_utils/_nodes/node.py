@@ -20,9 +20,9 @@ ROOT = files.STATE_FOLDER
 DEVICE = "underlay0"
 MAX_MTU_TAP = 65521  # a frame of 65,535 bytes, less its Ethernet header
 UPLINK = "uplink0"
-MORE = re.compile(r"underlay[1-9]|uplink0")  # devices beside the first
+MORE = re.compile(r"underlay[1-9]|uplink0")  # devices after the first
 BRIDGE = "br0"
-# What is beside the nodes' namespaces, and beside their ports in the fabric
+# Names reserved in the fabric; a node cannot use them
 RESERVED = re.compile(r"fabric|lo|br[0-9]*")
 FORWARDS = ("routed", "nat", "bridged")  # what a node between others does with their packets
 INNER_BRIDGE = "bridge0"  # of a node that bridges
@@ -45,13 +45,13 @@ class _Named(TypedDict):
 
 
 class MoreDevice(_Named, total=False):
-    """A device of a node beside its first."""
+    """A further device of a node, after its first."""
 
     segment: int  # of the fabric; 0 or none: the one that all nodes share
 
 
 class DeviceOptions(TypedDict, total=False):
-    """A device beside the first, as a user asks for it."""
+    """A further device, as a user asks for it."""
 
     name: str
     addresses: list[str]
@@ -240,7 +240,7 @@ def _own(
 def more_devices(
     node: str, devices: Iterable[DeviceOptions], owners: dict[network.Address, str]
 ) -> list[MoreDevice]:
-    """Return the checked devices of a node beside its first; ``owners`` has the nodes of the
+    """Return the checked devices of a node after its first; ``owners`` has the nodes of the
     addresses so far.
     """
     by_name: dict[str, MoreDevice] = {}

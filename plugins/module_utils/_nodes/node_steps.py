@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan the nodes of a single-host lab: from what is there and what is wanted to the commands
+"""Plan the nodes of a single-host lab: from the present and the wanted state to the commands
 between them.
 
 A node is three persistent namespaces (net, mount, uts). Its files are in ``/run/offload-lab/NODE``,
@@ -151,7 +151,7 @@ def plan_nics(lab: str, nodes: Sequence[Node], state: LabState) -> dict[str, str
 
 
 def _has_nic(node: Node, now: SeenNode | None, port: NodeLink | None) -> bool:
-    """Return whether the network card of a node is as it is wanted; without a fault: there is none."""
+    """Return whether a node has the wanted network card; without a fault it has none."""
     if now is None or now["nic"] != node["nic"]:
         return now is None and not node["nic"]
     return not node["nic"] or both_taps(now["links"].get(DEVICE), port)
@@ -227,7 +227,7 @@ def fstab(node: str) -> str:
 def make_namespaces(new: Iterable[str]) -> list[Step]:
     """Make the mount and uts namespaces of nodes.
 
-    A new mount namespace is a copy, in which those of the other nodes are mounted too. They do not
+    A new mount namespace is a copy, in which the files of other nodes are mounted too. They do not
     live on in it: removing a file or directory releases what is mounted on it, in every namespace.
     """
     steps = []

@@ -32,7 +32,7 @@ class Join(NamedTuple):
 
 
 class NodeLink(TypedDict):
-    """What the plan needs to know of a device that is there."""
+    """What the plan needs to know of an existing device."""
 
     ifindex: int
     peer: int | None
@@ -169,7 +169,7 @@ def inner_bridge_lines(node: Node, join: Join) -> list[str]:
 
 
 def route_lines(node: Node) -> list[str]:
-    """Return the lines, for the node, that set its routes; they went with a device that is made
+    """Return the lines, for the node, that set its routes; the kernel removed them with a device that is made
     again.
     """
     return [f"route replace {route['to']} via {route['via']}" for route in node.get("routes") or ()]
@@ -227,7 +227,7 @@ def _gone_lines(joins_of_node: Iterable[Join], links: Links) -> list[str]:
 
 
 def _bridges_lines(nodes: Iterable[Node], ports: Links, port_of: Callable[[str], str]) -> list[str]:
-    """Return the lines that make the bridge that all nodes share, and those of other segments."""
+    """Return the lines that make the bridge that all nodes share, and the bridges of other segments."""
     segments = {0}
     for node in nodes:
         segments |= {join.segment for join in joins(node, port_of)}

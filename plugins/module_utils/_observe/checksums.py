@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the checksums of a frame that arrived are right: those of IPv4, TCP and UDP (RFC 1071), of
+"""Whether the checksums of a frame that arrived are right: in IPv4, TCP and UDP (RFC 1071), of
 the packet in a tunnel and of the one around it. Pure.
 """
 
@@ -50,7 +50,7 @@ def _of_transport(raw: bytes, ip: Ip) -> State | None:
 
 def _of_ip(raw: bytes, ip: Ip) -> State | None:
     """Return the state of the checksums of one IP packet; None for what cannot be judged, such as a
-    fragment, or a packet of which a part is missing.
+    fragment, or a packet that is cut.
     """
     if ip.version == 6:
         end = ip.payload + packet.word(raw, ip.start + 4)

@@ -15,7 +15,7 @@ import signal
 from typing import Any, Iterable, Iterator, Mapping
 
 from .._base.errors import LabError
-from .._host.waiting import beside, wake_main_thread
+from .._host.waiting import in_thread, wake_main_thread
 from .._restore import sign_of_life
 from .probe import Probe
 
@@ -70,7 +70,7 @@ def needed(
 
     for number in ENDINGS:
         signal.signal(number, end)
-    beside(_watch, descriptor)
+    in_thread(_watch, descriptor)
     try:
         yield
     except GoneError:

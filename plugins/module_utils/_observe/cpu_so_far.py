@@ -21,7 +21,7 @@ def parse(text: str, hertz: int) -> dict[str, float]:
 
 
 def read() -> dict[str, Any]:
-    """Return ``{"time", "boot_id", "seconds": {kind: s}}`` as it is now."""
+    """Return ``{"time", "boot_id", "seconds": {kind: s}}`` of now."""
     with open("/proc/stat") as stat, open("/proc/sys/kernel/random/boot_id") as boot:
         return {
             "time": time.time(),

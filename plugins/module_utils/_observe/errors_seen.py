@@ -116,7 +116,7 @@ def _read(name: str) -> str:
 
 
 def _of_namespace(name: str | None, devices: Iterable[NamedDevice]) -> Counters:
-    """Return the counters of a namespace, and those of its devices, by their keys."""
+    """Return the counters of a namespace and of its devices, by their keys."""
     with netns.inside(name):
         counters = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
         counters.update(parse_list(_read("snmp6")))

@@ -66,7 +66,7 @@ class SampledPath(TypedDict, total=False):
 
 
 class Engined(TypedDict, total=False):
-    """What may be asked for beside."""
+    """The optional parts of a request."""
 
     token: str | None  # of the servers
     engine: str  # by default the first that knows the tests
@@ -158,7 +158,7 @@ def _line(path: SampledPath, test: str, params: Params) -> Line:
 
 @contextlib.contextmanager
 def _stream(line: Line, token: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a stream that its server admits, for as long as the context is open."""
+    """Start a stream that its server admits, until the context ends."""
     engine = engine_that_started(line.argv)
     with admission.admitted(engine, [line], token):
         with engine.inherited() as inherited:

@@ -92,7 +92,7 @@ class Sample(OfStreams, total=False):
 
 
 def are_streams(sent: int, received: int, both_ways: bool) -> bool:
-    """Return whether these bytes are those of a stream, or of one in each direction that both move."""
+    """Return whether these bytes are a stream's, or of one stream in each direction."""
     if both_ways:
         return min(sent, received) >= max(TRAFFIC, MAIN_SHARE * (sent + received))
     return sent + received >= TRAFFIC

@@ -232,7 +232,7 @@ class Probe:
             self.socket = socket.create_connection((address, port), timeout=timeout)
             self.socket.settimeout(
                 patience
-            )  # for an answer; an end that is there accepts a connection immediately
+            )  # for an answer; a running end accepts a connection immediately
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             raise LabError(

@@ -20,7 +20,7 @@ from typing import Iterable, NamedTuple, Sequence, TypedDict
 from .._base import network
 from .._base.errors import LabError
 from .._host import netns as host_netns
-from .._host.waiting import beside
+from .._host.waiting import in_thread
 from . import checksums, driver_counters, packets
 from .checksums import Frame
 
@@ -31,7 +31,7 @@ SIOCGIFMTU = 0x8921
 SIOCETHTOOL = 0x8946
 ETHTOOL_GFEATURES = 0x3A
 FEATURE_BLOCKS = 4  # of 32 features each; Linux 6.18 uses two
-# Packets each way: a share of so many that are independent has a standard error of at most 3.5 %
+# Packets each way: a share of this number of independent packets has a standard error of at most 3.5 %
 ENOUGH = 200
 LIMIT = 20000  # packets of a device at most, so that a fast one cannot keep a CPU busy for long
 BATCH = 50  # packets that are read of a device before the next device's
@@ -40,7 +40,7 @@ WHOLE = 9600  # bytes read of a packet whose checksums are made again: a jumbo f
 
 
 class SampledDevice(TypedDict, total=False):
-    """A device to look at; those of an end that are ``alike`` count as one."""
+    """A device to sample; devices of an end that are ``alike`` count as one."""
 
     name: str
     netns: str | None
@@ -222,4 +222,4 @@ def sample(
                     tap.listen(vxlan_port)
         return {network.key_of(tap.device): tap.summary(vxlan_port) for tap in taps}
     finally:
-        beside(_close, [tap.socket for tap in taps])
+        in_thread(_close, [tap.socket for tap in taps])

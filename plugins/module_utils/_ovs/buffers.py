@@ -101,7 +101,7 @@ def sizes(pid: int) -> dict[str, int]:
 
 def set_sizes(pid: int, sizes: Mapping[str, int]) -> None:
     """Bring receive buffers of a process to ``{device: size in bytes}``; a device without a socket
-    stays as it is.
+    stays unchanged.
     """
     for name, opened in sockets_of(pid):
         if size_of(opened) != sizes.get(name, size_of(opened)):

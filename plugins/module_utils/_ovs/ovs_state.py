@@ -14,7 +14,7 @@ from .._base.steps import Step
 from .tables import Row, optional
 
 TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
-NOT_OURS = "the {0} exists and is not ours ({1}), so the lab leaves it as it is"
+NOT_OURS = "the {0} exists and is not ours ({1}), so the lab does not change it"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
 Command = List[str]  # a command of ovs-vsctl and its words
 

@@ -21,7 +21,7 @@ STARTED = "started"  # value of OWNER there: we have started the daemons
 
 
 class SwitchSeen(TypedDict):
-    """What is there: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or
+    """The state of a host: whether ovsdb-server and ovs-vswitchd run, and the state of the database, or
     of its file.
     """
 

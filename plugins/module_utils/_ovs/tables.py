@@ -5,7 +5,7 @@
 print.
 
 A document is ``{"data": [[value, ...], ...], "headings": [column, ...]}``, one for each ``list`` or
-``find`` of the command. Values are those of RFC 7047, section 5.1.
+``find`` of the command. Values are as in RFC 7047, section 5.1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: settings as commands, for a oneshot unit of systemd or a script of ifupdown; and which of
-them a host's configuration can express by itself.
+them a host's configuration can express.
 
 Settings of a device are ``{"features": {row: bool}, "rings": {name: value}}``: the
 groups of the kinds, as :mod:`_persist.settings` resolves them.

@@ -31,7 +31,7 @@ def split(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def path_of(name: str) -> str:
-    """Return the path of our file for a device; it sorts before those of others."""
+    """Return the path of our file for a device; it sorts before the files of others."""
     return f"{FOLDER}/00-offload-lab-{network.device_name(name)}.link"
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pure: what diff mode shows of a file of the host's network configuration: our own lines.
 
-A .link file of ours repeats that of somebody else, which may hold a password (WakeOnLanPassword), and
+A .link file of ours repeats the file of somebody else, which may hold a password (WakeOnLanPassword), and
 a file that is not ours may hold anything.
 """
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a path carries traffic: echoes as long as its MTU that may not be fragmented, and a short
+"""Whether a path carries traffic: echoes of the size of its MTU that may not be fragmented, and a short
 stream.
 """
 
@@ -111,8 +111,8 @@ def _no_reply(where: str) -> InputError:
 def check(
     path: PathToCheck, port: int, engine: str = "netperf", stream: bool = True, token: str = ""
 ) -> Carries:
-    """Return what a path carries; raise InputError for one that is not usable. ``token`` is that
-    of the servers.
+    """Return what a path carries; raise InputError for one that is not usable. ``token`` is the
+    token of the servers.
 
     Without ``stream`` any path is: the result has the share of small echoes that were lost.
     """

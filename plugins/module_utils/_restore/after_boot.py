@@ -4,7 +4,7 @@
 """What a reboot leaves of the lab goes when the node boots: the bridge in Open vSwitch's database,
 and the snapshot.
 
-Namespaces, settings and processes went with the reboot. A unit of systemd, which the lab writes
+The reboot removed namespaces, settings and processes. A unit of systemd, which the lab writes
 when it makes the bridge, runs once at the next boot and removes the rest and itself. The unit needs
 no call of systemctl: systemd reads it when it starts.
 """
@@ -26,7 +26,7 @@ UNITS = "/etc/systemd/system"
 UNIT = UNITS + "/offload-lab-after-boot.service"
 LINK = UNITS + "/multi-user.target.wants/offload-lab-after-boot.service"
 MAIN = "from {0}._restore import after_boot\nafter_boot.end({1!r}, {2!r})\n"
-# Before SSH: no controller makes the lab anew while the old one is removed.
+# Before SSH: no controller recreates the lab while the old one is removed.
 TEXT = """# Written by offload.lab (playbook lab.yml) for the next boot; playbook teardown.yml takes it away.
 [Unit]
 Description=Remove what a reboot leaves of the lab of offload.lab

@@ -8,7 +8,7 @@ It is armed before the snapshot is written and disarmed after the snapshot is go
 a node changed and unwatched. Servers and probes that were started since it was armed are the
 campaign's, and end with it; those that ran before are the lab's. It needs nothing from the
 controller: the code that restores is written to the node as one zip file that python3 runs. A
-reboot ends the switch, and its files go with /run. It waits by itself: a systemd timer would have
+reboot ends the switch, and its files go with /run. It is the process that waits: a systemd timer would have
 to be restarted at each sign of life, this takes one utime(2).
 
 It fails safe (docs/decisions/fail-safe.md): restoring depends on no write, on no whole snapshot and on no
@@ -53,9 +53,7 @@ HARM_PAUSE_S = 0.2  # from one look for harm to the next
 LOCK_S = 0.3  # that a module may still take for its step when the node is to be restored
 VERIFY_S = 0.5  # from one reading of the restored node to the next, while a module has the lock
 LONGEST_VERIFY_S = 10.0
-FIRST_PAUSE_S = (
-    1.0  # after a try that did not restore everything; each is twice as long as the one before
-)
+FIRST_PAUSE_S = 1.0  # after a try that did not restore everything; each is twice the one before
 LONGEST_PAUSE_S = 180.0
 FIRST = -10  # the priority of the switch, see nice(1)
 STRIKE_S = 10.0  # in which a strike restores the node; otherwise the switch fires
@@ -141,7 +139,7 @@ def main() -> None:
 
 def watch(minutes: float, path: str, before: Sequence[str]) -> None:
     """Wait until no controller has been heard of for ``minutes``, or until there is harm, then
-    restore the node from the snapshot ``path``, and end all servers and probes but those of the
+    restore the node from the snapshot ``path``, and end all servers and probes but the ones of the
     state files ``before``.
 
     All that stays is the file FIRED, which says why: a controller that was only asleep must change

@@ -81,13 +81,13 @@ def add_problems(reason: str, problems: list[str]) -> None:
 def keep(reason: str, path: str) -> None:
     """Move the snapshot of the file ``path`` into the mark; where that is not possible the file stays.
 
-    It stays for hardware that is gone, too: the mark goes with the next campaign.
+    It stays for hardware that is gone, too: the next campaign removes the mark.
     """
     try:
         snapshot = restore_snapshot.read(path)
         if snapshot and any(map(identity.is_hardware, identity.resolve(snapshot["devices"]).gone)):
             return
-    except Exception:  # whatever it is, the file stays as it is
+    except Exception:  # whatever it is, the file stays unchanged
         return
     if snapshot and _rewrite(reason, {"path": path, "snapshot": snapshot}):
         with contextlib.suppress(OSError):

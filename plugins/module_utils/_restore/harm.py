@@ -97,7 +97,7 @@ def _netns(item: dict[str, Any]) -> str | None:
 
 
 def without_silent(watched: Watchlist) -> Watchlist:
-    """Return what can be watched: the addresses that do not answer even now are told apart."""
+    """Return what can be watched; addresses that do not answer even now are listed apart."""
     targets = [echo.Target(item["netns"], item["address"]) for item in watched["answers"]]
     answering: set[echo.Target] = set()
     for _request in range(FIRST_REQUESTS):  # the first may wait for a neighbour, and be lost
@@ -167,7 +167,7 @@ class Silence:
 
 
 class UserCheck:
-    """A command of the user's, run again and again beside everything else."""
+    """A command of the user's, run again and again in a thread."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self.argv = list(argv)
@@ -238,7 +238,7 @@ class HarmWatch:
         )
 
     def seen(self) -> str | None:
-        """Return the harm that is there now, None without any."""
+        """Return the present harm, None without any."""
         self.silent_end = None
         gone = [device for device in self.watched["devices"] if not is_there(device)]
         if gone:

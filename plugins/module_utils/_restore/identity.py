@@ -235,7 +235,7 @@ class _Search:
         return self.take(next(same, None))
 
     def by_properties(self, item: Item) -> Present | None:
-        """Return the device that came back. Hardware goes to the host's own namespace when that of a
+        """Return the device that came back. Hardware goes to the host's own namespace when the one of a
         pod ends.
         """
         netns = item.get("netns")
@@ -281,7 +281,7 @@ def resolve(items: Iterable[Item], same_boot: bool = True) -> Resolved:
 
 
 def of_no_boot(items: Iterable[Item]) -> list[Item]:
-    """Return devices that no index means any more: the next boot gives it to others."""
+    """Return devices whose index is void: the next boot assigns indexes again."""
     return [
         {**item, "identity": {**item["identity"], "ifindex": 0}} if of(item) else item
         for item in items

@@ -5,7 +5,7 @@
 
 The file says who has the node. Its modification time is not a time of day: it is what the node's boot
 clock showed at the last sign of life. So a renewal writes nothing, and no clock can jump. A lease lasts
-as long as the dead man's switch is armed; without one, for its minutes.
+until the dead man's switch is disarmed; without one, for its minutes.
 """
 
 from __future__ import annotations

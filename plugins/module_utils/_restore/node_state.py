@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a snapshot keeps beside MTU and the kinds of settings of devices: the lab's ports of Open vSwitch and
+"""What a snapshot keeps in addition to MTU and the kinds of settings of devices: the lab's ports of Open vSwitch and
 VXLAN devices.
 """
 

@@ -46,7 +46,7 @@ class Restored(TypedDict):
     changed: bool  # False where all that the snapshot has is of hardware that is gone
     commands: Commands
     missing: list[str]  # the devices that are gone
-    kept: list[str]  # those of them whose part the snapshot goes on to keep
+    kept: list[str]  # missing devices whose part stays in the snapshot
     renamed: dict[str, str]
     notes: list[str]  # sentences for the user
 

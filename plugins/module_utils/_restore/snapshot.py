@@ -34,7 +34,7 @@ class Switch(TypedDict, total=False):
 
 
 class Other(TypedDict, total=False):
-    """What a snapshot has beside devices and links, by device."""
+    """What a snapshot has in addition to devices and links, by device."""
 
     ovs: Switch
     vxlan: dict[str, Any]  # see vxlan_devices.saved
@@ -260,7 +260,7 @@ def is_unchanged(device: Item) -> bool:
 
 
 def link_of(device: Item) -> Item:
-    """Return ``{"name", "netns", "mtu"}`` of a device that is there, with its identity."""
+    """Return ``{"name", "netns", "mtu"}`` of an existing device, with its identity."""
     request = struct.pack("16s16x", device["name"].encode())
     with netns.inside(device.get("netns")), socket.socket(
         socket.AF_INET, socket.SOCK_DGRAM

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import lease, store
 from ...module_utils._host.processes import started_at
-from ...module_utils._host.waiting import beside, wake_main_thread
+from ...module_utils._host.waiting import in_thread, wake_main_thread
 
 SECONDS = store.LEASE  # that a lease is valid
 RENEWAL = 15.0  # seconds between two renewals
@@ -192,7 +192,7 @@ def kept(
         os.kill(os.getpid(), number)
 
     before = signal.signal(signal.SIGTERM, ended)
-    thread = beside(renew)
+    thread = in_thread(renew)
     try:
         yield
     finally:

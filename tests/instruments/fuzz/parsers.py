@@ -113,7 +113,7 @@ SOCKETS_STREAM = """{"test": "UDP_STREAM", "length": 2, "elapsed": 2.000033, "cl
 SOCKETS_REQUESTS = """{"test": "TCP_LOADED_RR", "length": 1.6, "elapsed": 1.6, "transactions": 3, "lost": 0, "latency":
 {"min": 23.3, "mean": 58.4, "max": 5531.6, "stddev": 260.0, "p50": 39.2, "p90": 44.7, "p99": 134.2, "p999": 4524.0,
 "classes": {"928": 1, "1024": 2}}, "unloaded": null, "client": {"user": 0.1, "system": 0.2, "wall": 2.0}, "server":
-{"user": 0.1, "system": 0.2, "wall": 0}, "parts": [[1795780400.67, 1795780401.18, 3]], "beside": []}"""
+{"user": 0.1, "system": 0.2, "wall": 0}, "parts": [[1795780400.67, 1795780401.18, 3]], "streams": []}"""
 CAMPAIGN = """name: fuzz
 seed: 7
 blocks: 6

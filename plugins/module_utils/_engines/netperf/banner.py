@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What netperf prints around a result: banners, confidence, interim results, errors. Pure.
 
-The forms are those of print_top_test_header, display_confidence and demo_interval_display of
+The forms come from print_top_test_header, display_confidence and demo_interval_display of
 netperf's sources.
 """
 
@@ -212,7 +212,7 @@ def read_error(scan: Scan) -> bool:
 
 
 def note(run: Run, scan: Scan) -> None:
-    """Keep a line that says nothing by itself: if the run has no result, it may say why."""
+    """Keep a line that has no value: if the run has no result, the line may say why."""
     if len(run.notes) < NOTES:
         run.notes.append((scan.number, scan.text.strip()[:400]))
 

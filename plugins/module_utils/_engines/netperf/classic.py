@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tables of netperf's classic tests, with or without their headers. Pure.
 
-A row shows by itself what it is, since netperf prints sizes and counts as whole numbers and
+A row shows its own layout, since netperf prints sizes and counts as whole numbers and
 everything else with a set number of decimals (nettest_bsd.c and the legacy part of nettest_omni.c);
 that also shows where a row is truncated. The header adds the unit, and whether CPU columns follow.
 """
@@ -263,7 +263,7 @@ def udp_row(scan: Scan, run: Run, row: list[float | None], fields: list[str]) ->
 
 
 def udp_values(fields: list[str], places: int) -> tuple[float | None, float | None, float | None]:
-    """Return throughput, CPU and service demand of a row of UDP; the last two only stand beside one
+    """Return throughput, CPU and service demand of a row of UDP; netperf prints the last two only with one
     decimal.
     """
     throughput = fixed(fields[0], places)

@@ -124,7 +124,7 @@ def _cpu_options(load: Load, index: int) -> list[str]:
 
 
 def _time_options(load: Load) -> list[str]:
-    """Return the options that say how often and when a stream is measured, and what beside it."""
+    """Return the options that say how often and when a stream is measured, and what else is reported."""
     options: list[str] = []
     if load["confidence"]:
         confidence = load["confidence"]

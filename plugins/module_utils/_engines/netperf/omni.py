@@ -236,7 +236,7 @@ def read_lone_csv_row(scan: Scan) -> bool:
 
 
 def throughput_in(parts: list[str]) -> dict[str, float | str]:
-    """Return the throughput in a row of CSV, beside its unit or as the only number of its form."""
+    """Return the throughput in a row of CSV, next to its unit or as the only number of its form."""
     unit = next(filter(is_unit, parts), None)
     numbers = [part for part in parts if FIXED[2].match(part)]
     if unit:
@@ -248,7 +248,7 @@ def throughput_in(parts: list[str]) -> dict[str, float | str]:
 
 
 def read_human(scan: Scan) -> bool:
-    """Read a block of columns: four lines of header, of which the first has one word a column, and
+    """Read a block of columns: four lines of header, the first with one word a column, and
     the values.
     """
     fields = scan.text.split()

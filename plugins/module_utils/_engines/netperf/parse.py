@@ -96,7 +96,7 @@ def read_bare(scan: Scan) -> bool:
 
 
 def waiting_run(scan: Scan) -> Run | None:
-    """Return the open run of which nothing but the banner was read, or None."""
+    """Return the open run that has only a banner so far, or None."""
     run = scan.run
     if run is None or not (run.open and run.banner):
         return None

@@ -96,7 +96,7 @@ class Scan:
         self.at = 0
         self.runs: list[Run] = []
         self.run: Run | None = None
-        # How far a paragraph was looked at, and how far it was found to be a list of lone numbers.
+        # The last line of the paragraph that was checked, and of its list of lone numbers.
         self.bare_until = self.checked_until = -1
 
     @property

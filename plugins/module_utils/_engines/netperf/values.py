@@ -145,7 +145,7 @@ def is_request_response(run: Run) -> bool:
 
 
 def transaction_rate(run: Run) -> float | None:
-    """Return the rate printed beside a throughput in bits; netperf prints a senseless 1.000 for
+    """Return the rate printed next to a throughput in bits; netperf prints a senseless 1.000 for
     other tests.
     """
     return run.selectors.get("TRANSACTION_RATE") if is_request_response(run) else None

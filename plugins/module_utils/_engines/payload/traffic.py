@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Traffic whose content is known: what arrives is compared with what was sent, byte for byte.
 
-A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
+A node runs this file unchanged: ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
 RATE [LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
 :mod:`.result`. Both ends know the whole content: size and place of each message follow from
 its number and a seed.
@@ -44,7 +44,7 @@ KEEP_ALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1),  # s
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, ACKNOWLEDGED),
 )
-CONNECTED = 1.5  # s; by then the SYN was sent again after 1 s (RFC 6298)
+CONNECTED = 1.5  # s; by then the SYN was retransmitted after 1 s (RFC 6298)
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
@@ -100,7 +100,7 @@ MTU_OF: dict[int, tuple[int, int]] = {
     socket.AF_INET: (socket.IPPROTO_IP, 14),
     socket.AF_INET6: (socket.IPPROTO_IPV6, 24),
 }
-# Bytes of packets that many paths carry where they do not carry their MTU: PPPoE, tunnels, IPv6.
+# Bytes of packets that paths often carry where they do not carry their MTU: PPPoE, tunnels, IPv6.
 PACKETS = (1492, 1480, 1450, 1420, 1400, 1280, 576)
 SIZE_ROUNDS = 5  # a busy CPU may lose a datagram; the largest that arrived counts
 # RFC 792 and 4443: the protocol, the types of an echo request and reply, and where the reply begins.
@@ -188,8 +188,8 @@ class Messages:
         return (number * 7919 + self.seed) % (3 * LARGEST)
 
     def content(self, number: int, size: int) -> memoryview:
-        """Return the first bytes of a message. A datagram that is cut out of a larger one is as long
-        as the first one of its batch, so its size does not follow from its number.
+        """Return the first bytes of a message. A datagram that is cut out of a larger one has the length
+        of the first one of its batch, so its size does not follow from its number.
         """
         start = self.start(number)
         return memoryview(POOL)[start : start + size]
@@ -202,13 +202,13 @@ class Messages:
 
 
 def messages_of_tcp(seed: int, unit: int) -> Messages:
-    """Return messages of which most are larger than a segment of ``unit`` bytes."""
+    """Return messages, most of them larger than a segment of ``unit`` bytes."""
     return Messages(seed, unit, LARGEST, range(unit + 1, LARGEST + 1), TCP_OFTEN)
 
 
 def messages_of_udp(seed: int, unit: int, segment: int) -> Messages:
-    """Return messages that fit into datagrams, most of which the kernel can cut out of a larger one:
-    those of ``segment`` bytes and less.
+    """Return messages that fit into datagrams. The kernel can cut most of them, all of ``segment``
+    bytes and less, out of a larger one.
     """
     cut = range(SMALLEST_CUT, segment + 1)
     return Messages(seed, unit, LARGEST_DATAGRAM - HEAD.size, cut, UDP_OFTEN)
@@ -252,7 +252,7 @@ def difference(got: memoryview, expected: memoryview) -> int:
 
 
 def wait_for_turn(began: float, amount: int, rate: float) -> None:
-    """Sleep until so many bytes are what ``rate`` allows, in Mbit/s; 0 allows all."""
+    """Sleep until ``rate``, in Mbit/s, allows the bytes that were sent; 0 allows all."""
     if rate:
         time.sleep(max(0.0, began + amount * 8 / rate / 1e6 - time.monotonic()))
 
@@ -295,7 +295,7 @@ def tcp_info(connection: socket.socket) -> dict[int, int]:
 
 
 def sent_again(connection: socket.socket) -> int:
-    """Return how many segments were sent again for which the receiver did not say that they had
+    """Return how many segments were retransmitted for which the receiver did not say that they had
     arrived before (D-SACK, RFC 2883), once all are acknowledged.
     """
     began = time.monotonic()
@@ -465,7 +465,7 @@ def arrivals(
     complete: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
     """Give a turn for each datagram that waits, until the other end has said what it sent, which is
-    put into ``end_report``, and all of it is here or no more arrives.
+    put into ``end_report``, and all datagrams have arrived or no more come.
     """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -544,7 +544,7 @@ def _check(datagram: memoryview, messages: Messages, report: Report) -> int | No
 
 
 def send_sizes(sock: socket.socket, control: Control, family: int) -> dict[str, object]:
-    """Send packets of the path's MTU and smaller ones, none of which may be fragmented; return the
+    """Send packets of the path's MTU and smaller ones, with fragmentation forbidden; return the
     MTU that the device or the route gives, the largest packet that arrived, and whether somebody on
     the way said that one is too large.
     """
@@ -603,7 +603,9 @@ def _answered(sock: socket.socket, family: int, size: int) -> bool:
     _protocol, request, reply, begin = ECHO[family]
     number = size & 0xFFFF
     identity = random.getrandbits(16)
-    content = bytes(size - HEADERS[family])  # UDP's header is as long as that of an echo request
+    content = bytes(
+        size - HEADERS[family]
+    )  # the headers of UDP and of an echo request have the same length
     # The sum of RFC 1071; for IPv6 the kernel makes it.
     total = ((request << 8) + identity + number) % 0xFFFF
     try:

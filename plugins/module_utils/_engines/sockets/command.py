@@ -12,10 +12,10 @@ from ..._host import script
 from ..engine import Endpoint, Load
 from . import traffic
 
-LOADED = "TCP_LOADED_RR"  # requests beside streams
+LOADED = "TCP_LOADED_RR"  # requests while streams run
 DESCRIPTOR = 198
 SCRIPT = script.argv(DESCRIPTOR)
-# Of a workload, what a process is told where it is given.
+# Keys of a workload that a process receives where the workload has them.
 TOLD = (
     "message_size",
     "receive_size",
@@ -29,12 +29,12 @@ TOLD = (
 
 
 def before(load: Load) -> int:
-    """Return the seconds of requests without streams, before those beside them."""
+    """Return the seconds of requests without streams, before requests with streams."""
     return max(1, load["duration"] // 2) if load["test"] == LOADED else 0
 
 
-def asked(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[str, Any]:
-    """Return what one process is asked for; ``port`` is the server's."""
+def options_of(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[str, Any]:
+    """Return the options of one process; ``port`` is the server's."""
     options: dict[str, Any] = {
         "test": test,
         "address": end["address"],
@@ -55,11 +55,14 @@ def asked(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[s
     return options
 
 
-def asked_beside(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
-    """Return what the process of requests beside streams is asked for."""
-    options = {**asked(load, LOADED, end, port, 0), "before": before(load)}
+def loaded_options(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
+    """Return the options of the process of requests while streams run."""
+    options = {**options_of(load, LOADED, end, port, 0), "before": before(load)}
     streams = range(1, load["streams"] + 1)
-    return {**options, "beside": [asked(load, "TCP_STREAM", end, port, index) for index in streams]}
+    return {
+        **options,
+        "streams": [options_of(load, "TCP_STREAM", end, port, index) for index in streams],
+    }
 
 
 def measure_argv(what: dict[str, Any]) -> list[str]:

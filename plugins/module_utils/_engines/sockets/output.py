@@ -133,25 +133,25 @@ def _row(document: Document) -> StreamRow:
 
 
 def rows(text: str) -> list[StreamRow]:
-    """Return a row, and one more for each stream beside requests; raises ParseError for any other
+    """Return a row, and one more for each stream of loaded requests; raises ParseError for any other
     text.
     """
     try:
         document = object_of(json.loads(text), "the result")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of engine sockets: {text[:60]!r}", 1) from None
-    beside = document.get("beside", [])
-    if not isinstance(beside, list):
-        raise ParseError("beside is not a list", 1)
+    streams = document.get("streams", [])
+    if not isinstance(streams, list):
+        raise ParseError("streams is not a list", 1)
     requests = _row(document)
-    streams = [_row(object_of(part, "a stream")) for part in beside]
+    streams = [_row(object_of(part, "a stream")) for part in streams]
     for stream in streams:
         _cut(stream, requests["parts"])
     return [requests, *streams]
 
 
 def _cut(stream: StreamRow, counted: list[Part]) -> None:
-    """Leave of a stream's time what the requests beside it were counted in."""
+    """Keep the part of a stream's time in which requests were counted."""
     if not counted:
         return
     began = counted[0][0]

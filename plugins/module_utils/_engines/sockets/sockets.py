@@ -47,7 +47,7 @@ class Sockets(Engine):
             )
         if load["test"] == command.LOADED and load["tenants"] > 1:
             raise InputError(
-                "requests and the streams beside them are of one tenant",
+                "requests and their streams are of one tenant",
                 f"{where}: tenants {load['tenants']}",
                 "Give streams instead.",
             )
@@ -73,16 +73,16 @@ class Sockets(Engine):
 
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         port = end["port"] + self.port_offset
-        return command.measure_argv(command.asked(load, test, end, port, index))
+        return command.measure_argv(command.options_of(load, test, end, port, index))
 
     def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
-        """Return the processes of a cell; requests beside streams are one, which starts the streams
+        """Return the processes of a cell; loaded requests are one, which starts the streams
         when it has measured without them.
         """
         if load["test"] != command.LOADED:
             return super().lines(load, endpoints)
         end = endpoints[0]
-        what = command.asked_beside(load, end, end["port"] + self.port_offset)
+        what = command.loaded_options(load, end, end["port"] + self.port_offset)
         return [Line(command.measure_argv(what), end)]
 
     def serve(self, address: str, port: int, count: int = 1) -> list[str]:

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Load by plain sockets: streams, datagrams that the kernel cuts and joins, requests, short flows.
 
-A node runs this file as it is, ``serve ADDRESS PORT`` at one end and ``measure JSON`` at the other,
+A node runs this file unchanged: ``serve ADDRESS PORT`` at one end and ``measure JSON`` at the other,
 so it imports nothing of ours. ``measure`` prints one line of JSON, see :mod:`.output`; what it is
-asked for is the mapping of :func:`.command.asked`.
+asked for is the mapping of :func:`.command.options_of`.
 
 The server reads who may connect from its standard input, see :func:`.guests`; the client has the
 token in the variable OFFLOAD_LAB_TOKEN. The first line on a connection is the token, the second
@@ -37,7 +37,7 @@ import time
 from array import array
 from typing import Any, Callable, Dict, Iterator, NamedTuple
 
-Options = Dict[str, Any]  # see :func:`.command.asked`
+Options = Dict[str, Any]  # see :func:`.command.options_of`
 TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
@@ -56,15 +56,15 @@ TIMEOUT = struct.Struct("ll")  # struct timeval
 NUMBER = struct.Struct("=I")
 SILENCE = 0.2  # s without a datagram, after which an end looks whether the other one has finished
 PATIENCE = 30.0  # s for an answer on the connection on which the ends speak
-CONNECTED = 8.0  # s; by then the SYN was sent again after 1 s and 3 s
-ASIDE = 0.1  # s that streams run before and after the requests that are counted beside them
+CONNECTED = 8.0  # s; by then the SYN was retransmitted after 1 s and 3 s
+ASIDE = 0.1  # s that streams run before and after the requests that are counted
 FLOW = b"\0"  # how a short flow begins
 LINE = 4096  # bytes of a line between the ends
 DEPTH = 32  # brackets in a line
 GRACE = 60.0  # s after its traffic, after which a process of the server is ended
 MOST_TESTS = 2100  # processes of the server; a cell has 2000 streams at most
 MESSAGES = ("message_size", "receive_size", "request_size", "response_size")
-LARGEST = 1 << 24  # bytes of each: a process of the server holds so many
+LARGEST = 1 << 24  # bytes of each: a process of the server holds all of them
 # What a client may ask for: the least and the most. They allow what a workload can be.
 RANGES: dict[str, tuple[float, float]] = {
     "seconds": (0.01, 90000),
@@ -245,7 +245,7 @@ def refusal(error: OSError, size: int) -> str:
 
 
 def take_in(sock: socket.socket, buffer: bytearray) -> tuple[int, int]:
-    """Return the bytes that one call takes in, and those of each datagram in it (UDP_GRO)."""
+    """Return the bytes that one call takes in, and the bytes of each datagram in it (UDP_GRO)."""
     got, control, _flags, _peer = sock.recvmsg_into([buffer], socket.CMSG_SPACE(NUMBER.size))
     for level, kind, data in control:
         if (level, kind) == (SOL_UDP, UDP_GRO):
@@ -1053,7 +1053,7 @@ class SocketsClient:
 
     def begin(self, **more: object) -> dict[str, object]:
         """Ask for the test, and wait for what has to come before the traffic; return the answer."""
-        options = {key: value for key, value in self.options.items() if key != "beside"}
+        options = {key: value for key, value in self.options.items() if key != "streams"}
         token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
         self.control.say({**options, **more}, token)
         ready = self.control.hear()
@@ -1126,15 +1126,15 @@ class SocketsClient:
         self.add_requests(asking, usage.shown())
 
     def loaded(self) -> None:
-        """Ask while nothing else runs, then beside streams."""
+        """Ask while nothing else runs, then while streams run."""
         options = self.options
         seconds = options["seconds"] + 2 * ASIDE
         more = {"seconds": seconds, "before": options["before"]}
-        beside = [StreamBeside({**stream, **more}) for stream in options["beside"]]
+        streams = [LoadingStream({**stream, **more}) for stream in options["streams"]]
         self.begin()
         # The CPU is counted from ``before`` on, whatever Python needs to start.
         alone = ask(self.sock, options, max(ASIDE, options["before"] - ASIDE - _age()), Ticks(0))
-        for client in beside:
+        for client in streams:
             client.start()
         ask(self.sock, options, ASIDE, Ticks(0))
         usage = Usage()
@@ -1142,7 +1142,7 @@ class SocketsClient:
         asking = ask(self.sock, options, options["seconds"], self.ticks)
         self.add_requests(asking, usage.shown())
         self.result["unloaded"] = alone.latencies.shown()
-        self.result["beside"] = [client.result() for client in beside]
+        self.result["streams"] = [client.result() for client in streams]
 
     def flows(self) -> None:
         """Make a connection for each request."""
@@ -1180,8 +1180,8 @@ class SocketsClient:
             self.result.update(sizes, message_size=size)
 
 
-class StreamBeside:
-    """A stream in a process of its own, which begins when it is told to."""
+class LoadingStream:
+    """A stream in a process of its own, which waits for :meth:`start`."""
 
     def __init__(self, options: Options) -> None:
         self.ours, theirs = socket.socketpair()
@@ -1215,10 +1215,10 @@ def measured(options: Options, starter: socket.socket | None = None) -> dict[str
 
 
 def errors_of(result: dict[str, object]) -> list[str]:
-    """Return what went wrong, of the streams beside requests too."""
+    """Return what went wrong, in the streams of loaded requests too."""
     errors = [str(result["error"])] if "error" in result else []
-    beside = result.get("beside")
-    for stream in beside if isinstance(beside, list) else []:
+    streams = result.get("streams")
+    for stream in streams if isinstance(streams, list) else []:
         errors += errors_of(stream)
     return errors
 

@@ -134,7 +134,7 @@ def test_multicast_is_no_neighbour():
         ([tenant("a", "192.168.10.1")], "prefix length"),
         ([tenant("a", "192.168.10.300/24")], "not an IP address"),
         ([tenant("a", "fd00::1%x\nlink del dev eth0/64")], "not an IP address"),
-        ([tenant("a", "192.168.10.1/24"), tenant("b", "192.168.10.1/24")], "also that of a"),
+        ([tenant("a", "192.168.10.1/24"), tenant("b", "192.168.10.1/24")], "also belongs to a"),
         ([tenant("a", "192.168.10.1/24"), tenant("b", "192.168.10.9/16")], "overlaps"),
         ([tenant("a", "192.168.10.0/24")], "not an address of a host"),
         ([tenant("a", "192.168.10.255/24")], "not an address of a host"),

@@ -61,7 +61,7 @@ def test_owners(state):
     assert ovs_state.owner_of(state["bridges"]["br-ex"]) is None
     ovs_state.check_bridge(state, "br-int")
     ovs_state.check_bridge(state, "br-new")
-    with pytest.raises(InputError, match="not ours.*leaves it as it is. Set offload_lab_bridge"):
+    with pytest.raises(InputError, match="not ours.*does not change it. Set offload_lab_bridge"):
         ovs_state.check_bridge(state, "br-ex")
 
 

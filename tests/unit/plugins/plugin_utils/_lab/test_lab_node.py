@@ -111,7 +111,7 @@ def test_devices_need_no_address():
         ),
         (
             {"tenants": TENANTS + [{"name": "b", "addresses": ["10.0.0.1/8"]}]},
-            "b: its address 10.0.0.1 is also that of a",
+            "b: its address 10.0.0.1 also belongs to a",
         ),
         ({"tenants": TENANTS + [{"name": "b", "addresses": ["10.1.0.1/16"]}]}, "overlaps"),
         ({"tenants": [{"name": "-a", "addresses": []}]}, "not a usable name"),

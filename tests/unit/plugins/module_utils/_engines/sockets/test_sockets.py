@@ -102,8 +102,8 @@ def test_requests_beside_streams_are_one_process():
         1,
         0,
     )
-    beside = [(task["test"], task["seconds"], task["client_cpu"]) for task in process["beside"]]
-    assert beside == [("TCP_STREAM", 6, 1), ("TCP_STREAM", 6, 2)]
+    streams = [(task["test"], task["seconds"], task["client_cpu"]) for task in process["streams"]]
+    assert streams == [("TCP_STREAM", 6, 1), ("TCP_STREAM", 6, 2)]
     load = workload.checked({"test": "TCP_LOADED_RR", "duration": 6})
     assert (load["engine"], load["warm_up"]) == ("sockets", 0)
     assert workload.seconds(load)[0] > 9
@@ -144,11 +144,11 @@ def test_requests_are_read():
     assert row["latency_us"]["p999"] == 2710.0 and row["unloaded_us"]["p99"] == 50.0
     assert row["latency_classes"] == {950: 80, 1000: 20}
     assert row["engine_cpu"]["server"] is None
-    beside = {**REQUESTS, "beside": [STREAM, STREAM]}
+    streams = {**REQUESTS, "streams": [STREAM, STREAM]}
     later = {**STREAM, "parts": [[9.0, 11.0, 250_000_000], [11.0, 13.0, 250_000_000]]}
-    stream = output.rows(json.dumps({**REQUESTS, "beside": [later]}))[1]
+    stream = output.rows(json.dumps({**REQUESTS, "streams": [later]}))[1]
     assert stream["parts"] == [(10.0, 11.0, 1000.0), (11.0, 12.0, 1000.0)]
-    assert [row["test"] for row in output.rows(json.dumps(beside))] == [
+    assert [row["test"] for row in output.rows(json.dumps(streams))] == [
         "TCP_RR",
         *["UDP_STREAM"] * 2,
     ]
@@ -160,7 +160,7 @@ def test_requests_are_read():
     "value", [None, -1, "1", True, [], {}, float("nan"), float("inf"), 1e300, [[1]], {"x": 1}]
 )
 def test_hostile_values_are_refused_or_read(document, value):
-    texts = [json.dumps({**document, key: value}) for key in (*document, "beside")]
+    texts = [json.dumps({**document, key: value}) for key in (*document, "streams")]
     for key in document:
         texts.append(json.dumps({name: value for name, value in document.items() if name != key}))
     for text in texts:
