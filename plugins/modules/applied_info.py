@@ -82,7 +82,7 @@ from typing import Any, cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import run_module
-from ..module_utils._restore import drift, identity, settings, snapshot
+from ..module_utils._restore import applied, identity, settings, snapshot
 
 
 def state(module: AnsibleModule) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def state(module: AnsibleModule) -> dict[str, Any]:
         "since": kept["since"],
         "age_s": max(0.0, time.time() - kept["since"]),
         "rebooted": rebooted,
-        "devices": drift.drift(devices.items, now) + drift.drift(devices.gone, []),
+        "devices": applied.drift(devices.items, now) + applied.drift(devices.gone, []),
     }
 
 

@@ -18,6 +18,9 @@ from typing import Any, Mapping, Union
 from .checks import number, shown
 from .errors import InputError
 
+# The marks by which the lab knows what it has made; it leaves alone what others have.
+OWNER = "offload-lab"  # the key of external_ids in Open vSwitch
+ALIAS = "offload.lab:"  # the beginning of the ifalias of a link
 MAX_DEVICE = 15  # IFNAMSIZ of linux/if.h, less the final NUL
 # Of the 255 bytes of a file's name: a state file has an address and a port in its name, too
 MAX_NAMESPACE = 200

@@ -22,8 +22,9 @@ from typing import (
     TypedDict,
 )
 
-from .._base.errors import InputError
-from . import door_command
+from .._base.errors import InputError, ParseError
+from .._host import script
+from . import door
 
 Load = Mapping[str, Any]  # a workload that :func:`.workload.checked` has checked
 Part = Tuple[float, float, float]  # start and end in s since the epoch, rate
@@ -33,6 +34,8 @@ CROWD = 8  # processes; more of them wait before their traffic, and are counted 
 WARM_UP = 4
 # S of a cell. What is known of slow start in cells so short stands in docs/decisions/time-budget.md.
 SHORTEST = 0.25
+
+DOOR = 197  # the descriptor of the script of :mod:`.door`
 
 
 class Endpoint(TypedDict):
@@ -186,11 +189,11 @@ class Engine:
 
     def serve(self, address: str, port: int, count: int = 1) -> list[str]:
         """Return the command line of the server, at ``count`` ports from ``port`` on."""
-        return door_command.argv(address, port, count, self.served_by)
+        return [*script.argv(DOOR), address, str(port), str(count), self.served_by]
 
     def server_inherited(self) -> ContextManager[tuple[int, ...]]:
         """Give the descriptors that its server inherits while the context is open."""
-        return door_command.descriptors()
+        return script.held(door, DOOR)
 
     def door_port(self, line: Line) -> int:
         """Return the port at which a process of the client needs to be admitted, 0 for none."""
@@ -234,3 +237,10 @@ def seconds(engine: Engine, load: Load) -> tuple[float, float]:
         confidence["iterations_min"] * load["duration"] + before + 0.3 + 0.01 * count,
         confidence["iterations_max"] * (load["duration"] + 2) + before + 15 + 0.2 * count,
     )
+
+
+def object_of(value: object, what: str) -> dict[str, Any]:
+    """Return a JSON object that an engine printed; raises ParseError for anything else."""
+    if not isinstance(value, dict):
+        raise ParseError(f"{what} is not there, or not an object", 1)
+    return value

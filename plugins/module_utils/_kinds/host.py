@@ -13,7 +13,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.checks import number as checked_number
 from .._base.quoting import shell_line
-from .kind import KindState, Reader, number
+from .kind import KindState, Reader, number, power_of_two, require_power_of_two
 from .listed import Listed, unsupported
 
 HOST = "lo"
@@ -71,3 +71,35 @@ class HostKind(Listed):
 
     def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
         return [f"{shell_line(['echo', str(value)])} >{self.path}" for value in settings.values()]
+
+
+class BusyPoll(HostKind):
+    """How long select and poll ask the devices themselves for packets."""
+
+    name = group = "busy_poll"
+    about = "lets select and poll ask devices for packets themselves, for this number of microseconds; 0 never"
+    availability = "sysctl `net.core.busy_poll`; kernels with CONFIG_NET_RX_BUSY_POLL"
+    settings = ["us"]
+    file = "net/core/busy_poll"
+
+
+BUSY_POLL = BusyPoll()
+
+
+class RpsSockFlowEntries(HostKind):
+    """How many flows the host remembers for receive flow steering."""
+
+    name = group = "rps_sock_flow_entries"
+    about = "is how many flows the host remembers for `rfs`, which acts only where it is above 0"
+    availability = "sysctl `net.core.rps_sock_flow_entries`; kernels with CONFIG_RPS"
+    settings = ["flows"]
+    file = "net/core/rps_sock_flow_entries"
+    most = 1 << 29
+
+    value = staticmethod(power_of_two)
+
+    def checked(self, name: str, value: Any, state: KindState, where: str) -> int:
+        return require_power_of_two(super().checked(name, value, state, where), f"{where} {name}")
+
+
+RPS_SOCK_FLOW_ENTRIES = RpsSockFlowEntries()

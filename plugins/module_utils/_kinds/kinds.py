@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All kinds of settings, in the order in which they are set. A new kind is a file and a line here.
+"""All kinds of settings, in the order in which they are set. A new kind is a class in a file and a line here.
 
 Pure.
 """
@@ -9,29 +9,24 @@ Pure.
 from __future__ import annotations
 
 from .big_tcp import BIG_TCP
-from .busy_poll import BUSY_POLL
 from .channels import CHANNELS
 from .coalesce import COALESCE
 from .eee import EEE
 from .feature import FEATURE
-from .gro_flush_timeout import GRO_FLUSH_TIMEOUT
-from .host import HostKind
+from .host import BUSY_POLL, RPS_SOCK_FLOW_ENTRIES, HostKind
 from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
-from .napi_defer_hard_irqs import NAPI_DEFER_HARD_IRQS
+from .napi import GRO_FLUSH_TIMEOUT, NAPI_DEFER_HARD_IRQS, THREADED
 from .pause import PAUSE
 from .private_flags import PRIVATE_FLAGS
 from .qdisc import QDISC
 from .rfs import RFS
 from .rings import RINGS
-from .rps import RPS
-from .rps_sock_flow_entries import RPS_SOCK_FLOW_ENTRIES
 from .rss_weights import RSS_WEIGHTS
 from .rx_flow_hash import RX_FLOW_HASH
+from .steering import RPS, XPS
 from .sysfs import Sysfs
-from .threaded import THREADED
 from .tunnel_csum import TUNNEL_CSUM
-from .xps import XPS
 
 IN_ORDER: list[Kind] = [
     CHANNELS,  # a new number of channels resets what the others rest on

@@ -100,3 +100,29 @@ class Steering(Sysfs):
             return self.from_text(str(value))
         except ValueError:
             raise InputError("not a mask of CPUs", f"{where} {name}", "Give a mask such as f.")
+
+
+class Rps(Steering):
+    """Receive packet steering: the CPUs that process the packets of a receive queue."""
+
+    name = group = "rps"
+    about = "spreads received packets over CPUs in software"
+    availability = "`rps_cpus` in sysfs; every kernel and driver"
+    file = "queues/rx-*/rps_cpus"
+    lacks = "it has no queues that rps can steer"
+
+
+RPS = Rps()
+
+
+class Xps(Steering):
+    """Transmit packet steering: the CPUs whose packets a transmit queue takes."""
+
+    name = group = "xps"
+    about = "chooses the transmit queue by the CPU that sends"
+    availability = "`xps_cpus` in sysfs; devices with several transmit queues"
+    file = "queues/tx-*/xps_cpus"
+    lacks = "it has no queues that xps can steer"
+
+
+XPS = Xps()

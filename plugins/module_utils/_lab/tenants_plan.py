@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Iterable, Mapping, Sequence, TypedDict
 
 from .._base.errors import InputError
-from .._base.marks import ALIAS
+from .._base.network import ALIAS
 from .._base.steps import Step, batch
 from .._ovs import ovs_state
 from .._ovs import ports as ovs_ports

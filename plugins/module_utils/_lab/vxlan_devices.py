@@ -14,7 +14,7 @@ from typing import Iterable, Mapping, Sequence, Tuple, TypedDict, cast, overload
 
 from .._base import checks, network
 from .._base.errors import InputError
-from .._base.marks import ALIAS
+from .._base.network import ALIAS
 from .._base.steps import Step, batch
 from .._iproute import read as iproute_read
 from .._iproute.parse import Link

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Sequence, TypedDict
 
-from .._base.marks import OWNER
+from .._base.network import OWNER
 from .._base.steps import Step, batch
 from . import ovs_state
 from .ovs_state import OvsState

@@ -9,7 +9,7 @@ import json
 from typing import Any, Iterable, List, TypedDict
 
 from .._base.errors import InputError
-from .._base.marks import OWNER
+from .._base.network import OWNER
 from .._base.steps import Step
 from .tables import Row, optional
 

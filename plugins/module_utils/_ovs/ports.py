@@ -10,7 +10,7 @@ from typing import Any, Mapping, NamedTuple, Sequence, TypedDict, cast
 
 from .._base import checks, network
 from .._base.errors import InputError
-from .._base.marks import OWNER
+from .._base.network import OWNER
 from .._base.steps import Step
 from . import ovs_state
 from .ovs_state import Command, OvsState, Port

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from .._base.errors import InputError
-from .._base.marks import OWNER
+from .._base.network import OWNER
 from .._base.steps import Step
 from . import ovs_state
 

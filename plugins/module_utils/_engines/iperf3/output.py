@@ -15,8 +15,7 @@ import math
 from typing import Any, Dict, NamedTuple
 
 from ..._base.errors import LabError, ParseError
-from ..engine import Part, StreamRow
-from ..json_text import object_of
+from ..engine import Part, StreamRow, object_of
 
 Document = Dict[str, Any]
 MEGABIT = 1e6

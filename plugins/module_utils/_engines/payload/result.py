@@ -9,7 +9,7 @@ import json
 from typing import Any, TypedDict
 
 from ..._base.errors import ParseError
-from ..json_text import object_of
+from ..engine import object_of
 
 DIRECTIONS = ("forward", "reverse")
 CHECKS = ("tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse")

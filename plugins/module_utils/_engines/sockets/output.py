@@ -13,8 +13,7 @@ import math
 from typing import Any, Dict
 
 from ..._base.errors import ParseError
-from ..engine import EngineCpu, Part, StreamRow
-from ..json_text import object_of
+from ..engine import EngineCpu, Part, StreamRow, object_of
 
 Document = Dict[str, Any]
 LONGEST = 1e9  # s; a longer time is not one

@@ -9,16 +9,16 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import host, info
-from ansible_collections.offload.lab.plugins.module_utils._kinds.busy_poll import BUSY_POLL
 from ansible_collections.offload.lab.plugins.module_utils._kinds.change import change
 from ansible_collections.offload.lab.plugins.module_utils._kinds.devices import (
     devices_of_classes,
     parse_devices,
 )
-from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HOST_KINDS
-from ansible_collections.offload.lab.plugins.module_utils._kinds.rps_sock_flow_entries import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.host import (
+    BUSY_POLL,
     RPS_SOCK_FLOW_ENTRIES,
 )
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HOST_KINDS
 from ansible_collections.offload.lab.plugins.module_utils._restore import settings
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import (
     read_factor,

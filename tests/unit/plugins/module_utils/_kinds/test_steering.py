@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, ParseError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import steering
-from ansible_collections.offload.lab.plugins.module_utils._kinds.rps import RPS
+from ansible_collections.offload.lab.plugins.module_utils._kinds.steering import RPS
 
 
 @pytest.mark.parametrize(

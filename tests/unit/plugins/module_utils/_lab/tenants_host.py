@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.network import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 
 HOST = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.network import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_devices
 
 EMPTY = {"running": False, "vswitchd": False, "root": {}, "bridges": {}, "ports": {}}

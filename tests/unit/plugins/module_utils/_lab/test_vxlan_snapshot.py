@@ -11,7 +11,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.network import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._lab import vxlan_devices
 from ansible_collections.offload.lab.plugins.module_utils._lab.vxlan_devices import EVERY, OURS
 

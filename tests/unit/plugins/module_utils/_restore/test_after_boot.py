@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._base.marks import OWNER
+from ansible_collections.offload.lab.plugins.module_utils._base.network import OWNER
 from ansible_collections.offload.lab.plugins.module_utils._host import program, script
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot

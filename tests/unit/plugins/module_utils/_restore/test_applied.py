@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._restore import applied, drift
+from ansible_collections.offload.lab.plugins.module_utils._restore import applied
 
 BEFORE = {
     "schema": 1,
@@ -108,7 +108,7 @@ def test_drift():
     there = [
         {"name": "eth1", "netns": None, "features_wanted": {"rx-gro": True}, "rings": {"rx": 256}}
     ]
-    assert drift.drift(applied_now, there) == [
+    assert applied.drift(applied_now, there) == [
         {
             "device": "eth1",
             "settings": 2,
