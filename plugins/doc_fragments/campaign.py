@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of modules that are asked of a campaign."""
+"""The options of modules that read a campaign."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ options:
   campaign_file:
     description:
       - A YAML file with the campaign.
-      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
+      - A relative path is looked for in the folder where Ansible was started, next to the playbook, and one folder up.
     type: path
   overrides:
     description:
       - Keys of the campaign to replace, with values as an AWX survey gives them. Lists may be texts with commas.
       - Keys are C(name), C(seed), C(blocks), C(time_budget), C(design), C(paths), C(mtus), C(sides), C(factors),
         C(workloads), C(duration) and C(confirm). Empty values are ignored.
+    type: dict
+    default: {}
+  own_paths:
+    description:
+      - By name the paths of a network that exists already, see RV(offload.lab.lab_node#module:own).
+      - A campaign that names no paths has these.
     type: dict
     default: {}
 """
@@ -49,7 +55,7 @@ options:
   campaign_file:
     description:
       - The YAML file with the campaign. Only its C(name) is used.
-      - A relative path is looked for in the folder where Ansible was started, beside the playbook, and one folder up.
+      - A relative path is looked for in the folder where Ansible was started, next to the playbook, and one folder up.
     type: path
   overrides:
     description: Keys of the campaign that are replaced. Only C(name) is used.

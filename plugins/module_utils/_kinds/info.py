@@ -21,6 +21,7 @@ from .._host.privileges import require
 from .devices import parse_devices
 from .feature import FEATURE
 from .host import HOST
+from .kind import DeviceKind
 from .kinds import DEVICE_KINDS, HOST_KINDS
 from .node import NodeReader
 from .rx_flow_hash import check_flow_types
@@ -32,6 +33,14 @@ RESTORED = [*NAMED, "others"]
 SETTINGS = [*NAMED, "rss", "driver", "tunnels"]
 KINDS = [*SETTINGS, "others", "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
+
+
+def gathered_kinds(gather: list[str]) -> list[DeviceKind]:
+    """Return the kinds, features apart, that the option ``gather`` names."""
+    groups = (
+        {kind.group for kind in OTHERS if kind.group not in NAMED} if "others" in gather else set()
+    )
+    return [kind for kind in OTHERS if kind.group in groups.union(gather)]
 
 
 def read_namespace(
@@ -46,11 +55,10 @@ def read_namespace(
         name: FEATURE.described(features[name]) if "features" in gather else {} for name in names
     }
     reader = NodeReader()
-    for kind in OTHERS:
-        if kind.group in gather or ("others" in gather and kind.group not in NAMED):
-            states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, reader)
-            for name, state in states.items():
-                values[name].update(kind.described(state))
+    for kind in gathered_kinds(gather):
+        states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, reader)
+        for name, state in states.items():
+            values[name].update(kind.described(state))
     if "tunnels" in gather:
         for name, tables in read_tunnels(names, netns).items():
             values[name]["tunnels"] = tables

@@ -156,15 +156,23 @@ def switch(bridge: str, datapath: str) -> dict[str, str | None]:
     return {"datapath": datapath, "refused": None}
 
 
-def read(options: Asked) -> dict[str, Any]:
-    """Return all that was ``options`` for: programs, device, bridge, datapath, address, ports and
-    peers.
-    """
-    rows = listeners.listeners()
-    reached = [
+def _peers(options: Asked) -> list[listeners.Reached]:
+    """Return which ports of the peers answer."""
+    return [
         listeners.reach(peer, port, options["address"])
         for peer, port in itertools.product(options["peers"], options["ports"])
     ]
+
+
+def _taken(options: Asked) -> list[dict[str, Any]]:
+    """Return the ports that other processes of this host hold."""
+    rows = listeners.listeners()
+    holders = {port: listeners.held(options["address"], port, rows) for port in options["ports"]}
+    return [{"port": port, **holder} for port, holder in holders.items() if holder]
+
+
+def read(options: Asked) -> dict[str, Any]:
+    """Return the requirements of a host as they are met now; ``options`` are the module's."""
     shown = links()
     carrying = management.look()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
@@ -173,10 +181,6 @@ def read(options: Asked) -> dict[str, Any]:
         peer
         for peer in options["peers"]
         if ask and listeners.silent(peer, options["vxlan_port"], options["address"])
-    ]
-    taken = [
-        {"port": port, **(listeners.held(options["address"], port, rows) or {})}
-        for port in options["ports"]
     ]
     return {
         "user": user(),
@@ -189,8 +193,8 @@ def read(options: Asked) -> dict[str, Any]:
         "management": [name for name in carrying.devices if network.is_device_name(name)],
         "management_warning": management.warning(carrying),
         "switch": switch(options["bridge"], options["datapath"]),
-        "taken": [row for row in taken if "pids" in row],
-        "peers": reached,
+        "taken": _taken(options),
+        "peers": _peers(options),
         "silent": silent,
         "vxlan_port": options["vxlan_port"],
         "measuring": snapshot.is_current(snapshot.PATH),
