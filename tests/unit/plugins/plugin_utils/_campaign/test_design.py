@@ -341,6 +341,8 @@ def test_the_dry_run_says_what_cannot_be_found():
     assert any("MTU 9000, the lab's" in line for line in describe(plan(mtus=[9000]), 9000))
     assert not any("the lab's" in line for line in describe(plan(mtus=[9000])))
     assert describe(plan(blocks=5))[-1] == "warning: 5 blocks give no test: 6 are needed."
+    named = plan(design="integrity", workloads=["payload"], until="named", blocks=4)
+    assert not any("give no test" in line for line in describe(named))
     lines = describe(plan(blocks=8, untestable={"lro": "fixed by the driver"}))
     assert lines[1].startswith("2 profiles, control all_off once a block, 8 blocks")
     assert lines[2].startswith("16 visits, 64 cells, about ")
