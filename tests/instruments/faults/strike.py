@@ -51,7 +51,9 @@ def strike(world, names, random, measuring=MEASURING):
                 FAULTS[name].repair(world)
     world.recover(any(FAULTS[name].rebuild for name in struck))
     problems += judge(world) + world.differences()
-    if world.planned() and len({trial["id"] for trial in world.trials()}) == len(world.planned()):
+    if world.planned() and len({trial["id"] for trial in world.first_tries()}) == len(
+        world.planned()
+    ):
         problems += complete(world)
         world.new()
     return struck, problems
@@ -84,7 +86,7 @@ def judge(world):
 def complete(world):
     """Return what is wrong with a campaign that has come to its end."""
     planned = Counter(world.planned())
-    counts = Counter(trial["id"] for trial in world.trials())
+    counts = Counter(trial["id"] for trial in world.first_tries())
     return [] if planned == counts else [f"planned {planned}, recorded {counts}"]
 
 
@@ -93,7 +95,7 @@ def finish(world):
     world.expected = {trial["id"] for trial in world.trials()}
     for _attempt in range(3):
         world.finish()
-        if len(world.trials()) == len(world.planned()):
+        if len(world.first_tries()) == len(world.planned()):
             break
     world.recover(False)
     return complete(world) + judge(world) + world.differences()

@@ -53,7 +53,7 @@ class Searching(World):
 
     def ended(self):
         """Return whether the search has its confirmation, and every trial is measured."""
-        return bool(read_confirmation(str(self.record.parent))) and len(self.trials()) == len(
+        return bool(read_confirmation(str(self.record.parent))) and len(self.first_tries()) == len(
             self.planned()
         )
 
