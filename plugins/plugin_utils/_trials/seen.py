@@ -76,20 +76,20 @@ class Memory:
     def _read(self, stream: IO[str]) -> list[SeenTrial]:
         stream.seek(0)
         first, *lines = stream.read().splitlines() or [""]
-        known = [SeenTrial(*json.loads(line)) for line in lines]
-        if first == self._file() and self._reaches(known):
-            return known
+        trials = [SeenTrial(*json.loads(line)) for line in lines]
+        if first == self._file() and self._reaches(trials):
+            return trials
         stream.truncate(0)
         stream.write(f"{self._file()}\n")
         return []
 
-    def _reaches(self, known: list[SeenTrial]) -> bool:
-        """Return whether the record still has a line that ends where the last known one does."""
-        if not known:
+    def _reaches(self, trials: list[SeenTrial]) -> bool:
+        """Return whether the record still has a line that ends where the last of these does."""
+        if not trials:
             return True
         try:
             with open(self.record, "rb") as record:
-                record.seek(known[-1].end - 1)
+                record.seek(trials[-1].end - 1)
                 return record.read(1) == b"\n"
         except OSError:
             return False
