@@ -1,8 +1,8 @@
 #!/bin/sh
 # From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE [FILE_WITH_VARIABLES_OF_THE_LAB]
 # (root; OFFLOAD_LAB_NAME names the lab, NODES_PLAYBOOK what makes its nodes: nodes, or machines with an ANSIBLE_INVENTORY of
-# virtual machines; MEASURE_PLAYBOOK measures: measure, or integrity for the cure, too). The lab is taken down at the end, also after a failure or Ctrl-C. Results of an earlier demo are moved
-# aside.
+# virtual machines, MEASURE_PLAYBOOK what measures: measure, or integrity to find a cure, too). The lab is taken down at the
+# end, also after a failure or Ctrl-C. Results of an earlier demo are moved aside.
 set -eu
 cd "$(dirname "$0")/.."
 results=$1 campaign=$2 variables=${3:-}

@@ -111,10 +111,12 @@ class ActionModule(ActionBase):
         errors = []
         for pair in pairs:
             ends = (pair["client"], pair["server"])
-            known = {name: role.host(name, hosts) for name in loop.hosts_needed(work.plan, ends)}
-            asked = loop.visit_options(work, role.conditions(), ends, known)
+            measuring = {
+                name: role.host(name, hosts) for name in loop.hosts_needed(work.plan, ends)
+            }
+            arguments = loop.visit_options(work, role.conditions(), ends, measuring)
             try:
-                summaries[pair["server"]] = self._measured(_checked(asked, options))
+                summaries[pair["server"]] = self._measured(_checked(arguments, options))
             except LabError as error:
                 errors.append(str(error))
         if errors:
@@ -179,18 +181,18 @@ class ActionModule(ActionBase):
             )
 
 
-def _checked(asked: loop.Arguments, options: Options) -> Options:
+def _checked(arguments: loop.Arguments, options: Options) -> Options:
     """Return the options of a visit that a step leads to, with the defaults of the others."""
-    given = {**asked, "chunks": options["chunks"], "spool": options["spool"]}
-    checked = ArgumentSpecValidator(SPEC).validate(given)
+    parameters = {**arguments, "chunks": options["chunks"], "spool": options["spool"]}
+    checked = ArgumentSpecValidator(SPEC).validate(parameters)
     if checked.error_messages:
         raise LabError(checked.error_messages[0], "module visit")
-    known: Options = checked.validated_parameters
-    return known
+    validated: Options = checked.validated_parameters
+    return validated
 
 
 def _all_of(summaries: dict[str, dict[str, Any]]) -> Answered:
-    """Return the result of a step: that of its pair, or where a client has several all of them."""
+    """Return the result of a step from the summaries of its pairs, by server."""
     if not summaries:
         return {}
     *_others, last = summaries.values()
@@ -200,5 +202,5 @@ def _all_of(summaries: dict[str, dict[str, Any]]) -> Answered:
     for summary in summaries.values():
         for key in COUNTS:
             counts[key] += summary[key]
-    changed = any(one["changed"] for one in summaries.values())
+    changed = any(summary["changed"] for summary in summaries.values())
     return {**last, **counts, "changed": changed, "servers": summaries}

@@ -453,12 +453,13 @@ def strike_after(
 ) -> strikes.Strike | None:
     """Return the strike that a trial, which has just ended, has met.
 
-    Where the other end cannot be asked, this end's switch may see the same in a moment. And the other
-    end may have restored itself: then it answers over a new connection.
+    Where the other end cannot be asked, this end's switch may see the same in a moment. It does not
+    where all addresses answer that it watches: the fault stops TCP alone, or the other end has restored
+    itself. Then the other end answers over a new connection.
     """
     with contextlib.suppress(*UNREACHABLE):
         return strike_at(server)
-    if row["error"] and strikes.are_expected():
+    if row["error"] and not strikes.all_answer():
         wait_until(lambda: strikes.current() is not None, patience=sign_of_life.HARM_S)
     return strikes.current() or strike_asked_again(params)
 

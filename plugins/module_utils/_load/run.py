@@ -293,7 +293,7 @@ def run_cell(
     raised. Where the wall clock was set meanwhile there is ``clock_jump_s`` too: netperf measures
     by that clock. ``warm_up_s`` is there where the first seconds of each stream are not to be
     counted. ``watch`` is notified when the streams start and when the first of them ends.
-    ``token`` is that of the servers' node; without one the servers are not ours.
+    ``token`` is the token of the servers' node; without one the servers are not ours.
     """
     engine = engine_named(load["engine"])
     lines = engine.lines(load, endpoints)

@@ -25,9 +25,9 @@ from .._host.netns import inside
 from .._host.runner import start
 from . import protection
 from .sign_of_life import WATCHED
+from .strikes import ANSWER_S
 
 PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
-ANSWER_S = 0.4  # that an answer may take
 LEAST_REQUESTS = 3  # that stay without an answer: one packet is lost on the best of networks
 FIRST_ANSWER_S = 1.0  # that an answer may take when the switch is armed
 FIRST_REQUESTS = 4  # then, to an address that does not answer

@@ -16,10 +16,11 @@ import os
 from typing import TypedDict
 
 from .._base.errors import LabError
-from .._host import files
+from .._host import echo, files
 from .._host.waiting import wait_until
 from .sign_of_life import STRUCK, WATCHED, renew
 
+ANSWER_S = 0.4  # that an answer to an echo request may take
 END_S = 20.0  # that a module waits for the end of a strike
 ASKED = 0  # the time of a mark whose end is asked for: this needs no space
 
@@ -52,14 +53,26 @@ def mark(strike: Strike) -> bool:
     return True
 
 
-def are_expected() -> bool:
-    """Return whether the switch of this node watches addresses whose silence is a strike."""
+def watched() -> list[echo.Target]:
+    """Return the addresses whose silence is a strike for the switch of this node."""
     try:
         with open(WATCHED) as stream:
-            watched = json.load(stream)
-        return bool(watched["strikes"] and watched["answers"])
+            watchlist = json.load(stream)
+        answers = watchlist["answers"] if watchlist["strikes"] else []
+        return [echo.Target(item["netns"], item["address"]) for item in answers]
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return []
+
+
+def are_expected() -> bool:
+    """Return whether the switch of this node watches addresses whose silence is a strike."""
+    return bool(watched())
+
+
+def all_answer() -> bool:
+    """Return whether all these addresses answer now: then the switch is not about to strike."""
+    targets = watched()
+    return echo.ask(targets, ANSWER_S) == set(targets)
 
 
 def count_from_now() -> None:

@@ -26,7 +26,7 @@ from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.nouns import Trial
 from .._trials.records import stream_records
-from .rows import ManifestDifference
+from .rows import ManifestDifference, Quantity
 
 FILES = {"plan.json", "trials.jsonl"}
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
@@ -43,16 +43,9 @@ class MeasuredCampaign(NamedTuple):
 
 
 class MeasuredQuantity(NamedTuple):
-    """One quantity in all campaigns: the control's values, or the effect of a profile."""
+    """A quantity, and what each campaign measured of it."""
 
-    id: str
-    table: str
-    metric: str
-    label: str
-    unit: str
-    better: str | None
-    profile: str
-    kind: str  # value or effect
+    quantity: Quantity
     blocks: list[np.ndarray]  # logarithms by campaign; empty where it was not measured
 
 
@@ -183,17 +176,18 @@ def quantities_of_metric(
     about = analysis_metrics.describe(metric, first.cube.tables[table_indexes(first)[table]].test)
     for profile in profiles:
         is_value = profile == profiles[0]
-        yield MeasuredQuantity(
-            f"{table}/{metric}/{profile}",
-            table,
-            metric,
-            f"{about.label} {about.end}" if about.end else about.label,
-            about.unit if is_value else "ratio to the control",
-            about.better,
-            profile,
-            "value" if is_value else "effect",
-            [_blocks(campaign, metric, table, profile) for campaign in campaigns],
-        )
+        quantity: Quantity = {
+            "id": f"{table}/{metric}/{profile}",
+            "table": table,
+            "metric": metric,
+            "label": f"{about.label} {about.end}" if about.end else about.label,
+            "unit": about.unit if is_value else "ratio to the control",
+            "better": about.better,
+            "profile": profile,
+            "kind": "value" if is_value else "effect",
+        }
+        blocks = [_blocks(campaign, metric, table, profile) for campaign in campaigns]
+        yield MeasuredQuantity(quantity, blocks)
 
 
 def quantities_of(

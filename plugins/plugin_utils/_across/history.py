@@ -65,20 +65,13 @@ def all_series(campaigns: list[MeasuredCampaign]) -> tuple[list[Series], np.ndar
     metrics = shared_names([campaign.cube.metrics() for campaign in campaigns])
     series: list[Series] = []
     means: list[np.ndarray] = []
-    for quantity in quantities_of(campaigns, tables, metrics, profiles):
-        mean, low, high = summary_of_blocks(quantity.blocks)
+    for quantity, blocks in quantities_of(campaigns, tables, metrics, profiles):
+        mean, low, high = summary_of_blocks(blocks)
         if np.isnan(mean).any():
             continue  # a campaign lacks it, so no campaign can be named as the first after a change
         series.append(
             {
-                "id": quantity.id,
-                "table": quantity.table,
-                "metric": quantity.metric,
-                "label": quantity.label,
-                "unit": quantity.unit,
-                "better": quantity.better,
-                "profile": quantity.profile,
-                "kind": quantity.kind,
+                **quantity,
                 "means": ratios(mean),
                 "low": ratios(low),
                 "high": ratios(high),

@@ -32,7 +32,6 @@ from .._trials.payload import checks_of
 from .._trials.records import stream_records
 from .campaigns import (
     MeasuredCampaign,
-    MeasuredQuantity,
     campaign_folders,
     labels_of,
     manifest_differences,
@@ -52,6 +51,7 @@ from .rows import (
     KernelPayload,
     KernelQuantity,
     KernelsReport,
+    Quantity,
     Support,
     Under,
 )
@@ -333,17 +333,10 @@ def _under(blocks: list[np.ndarray]) -> list[Under]:
     ]
 
 
-def _row(quantity: MeasuredQuantity, under: list[Under]) -> KernelQuantity:
+def _row(quantity: Quantity, under: list[Under]) -> KernelQuantity:
     """Return the row of a quantity, not judged yet."""
     return {
-        "id": quantity.id,
-        "table": quantity.table,
-        "metric": quantity.metric,
-        "label": quantity.label,
-        "unit": quantity.unit,
-        "better": quantity.better,
-        "profile": quantity.profile,
-        "kind": quantity.kind,
+        **quantity,
         "under": under,
         "changes": [],
         "sides": [],
@@ -419,13 +412,13 @@ def judged_quantities(campaigns: list[MeasuredCampaign], matters: float) -> Quan
     metrics = names_of(campaign.cube.metrics() for campaign in campaigns)
     profiles = names_of(campaign.cube.profiles for campaign in campaigns)
     rows: list[KernelQuantity] = []
-    for quantity in quantities_of(campaigns, tables, metrics, profiles):
-        under = _under(quantity.blocks)
+    for quantity, blocks in quantities_of(campaigns, tables, metrics, profiles):
+        under = _under(blocks)
         if not _measured(under):
             continue
         row = _row(quantity, under)
-        if quantity.kind == "effect":
-            key = quantity.table, quantity.metric, quantity.profile
+        if quantity["kind"] == "effect":
+            key = quantity["table"], quantity["metric"], quantity["profile"]
             _judge(row, compared.get(key, {}), kernels)
         rows.append(row)
     tested = sum(sum(map(is_tested, by_gap.values())) for by_gap in compared.values())

@@ -90,8 +90,8 @@ class CampaignComparison(TypedDict):
     note: str
 
 
-class Series(TypedDict):
-    """One quantity over all campaigns: the control's values, or a profile's effect, a ratio to the
+class Quantity(TypedDict):
+    """One quantity in all campaigns: the control's values, or the effect of a profile, a ratio to the
     control.
     """
 
@@ -103,6 +103,11 @@ class Series(TypedDict):
     better: str | None
     profile: str
     kind: str  # value or effect
+
+
+class Series(Quantity):
+    """A quantity over all campaigns."""
+
     means: list[float]
     low: list[float | None]
     high: list[float | None]
@@ -186,17 +191,9 @@ class KernelChange(TypedDict):
     verdict: str
 
 
-class KernelQuantity(TypedDict):
-    """One quantity under all kernels: the control's values, or the effect of a profile."""
+class KernelQuantity(Quantity):
+    """A quantity under all kernels."""
 
-    id: str
-    table: str
-    metric: str
-    label: str
-    unit: str
-    better: str | None
-    profile: str
-    kind: str  # value or effect
     under: list[Under]
     changes: list[KernelChange]  # of effects
     sides: list[list[str]]  # kernels, in order; a change lies between each two sides

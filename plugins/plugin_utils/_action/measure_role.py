@@ -14,11 +14,11 @@ from .._campaign.loop import (
     APPLIED,
     TIMESTAMPS,
     Applied,
-    Asked,
     Conditions,
     Host,
     Member,
     Planned,
+    RoleOptions,
     Snapshot,
     VisitStep,
     Work,
@@ -43,23 +43,23 @@ class MeasureRole:
         self.member: Member = task_vars["__offload_lab_kept"]
         self.playing: list[str] = task_vars["ansible_play_hosts"]
 
-    def _asked(self, name: str, default: object = None) -> Any:
+    def _option(self, name: str, default: object = None) -> Any:
         return self.templar.template(self.variables.get(f"offload_lab_{name}", default))
 
-    def asked(self) -> Asked:
+    def options(self) -> RoleOptions:
         """Return what the role was asked for."""
-        datapath = self._asked("datapath_active", "")
-        return Asked(
-            port=int(self._asked("netperf_port")),
-            probe_port=int(self._asked("probe_port")),
-            evidence_seconds=float(self._asked("evidence_seconds")),
-            vxlan_port=int(self._asked("vxlan_port")),
-            vni=int(self._asked("vni")),
-            tenant_vlan=int(self._asked("tenant_vlan") or 0),
-            uplink=str(self._asked("uplink_device")),
-            tunnel_by_uplink=datapath == "netdev" and self._asked("tunnel_type") != "vxlan",
-            protect=self._asked("protected_devices"),
-            allow_management_device=self._asked("allow_management_device"),
+        datapath = self._option("datapath_active", "")
+        return RoleOptions(
+            port=int(self._option("netperf_port")),
+            probe_port=int(self._option("probe_port")),
+            evidence_seconds=float(self._option("evidence_seconds")),
+            vxlan_port=int(self._option("vxlan_port")),
+            vni=int(self._option("vni")),
+            tenant_vlan=int(self._option("tenant_vlan") or 0),
+            uplink=str(self._option("uplink_device")),
+            tunnel_by_uplink=datapath == "netdev" and self._option("tunnel_type") != "vxlan",
+            protect=self._option("protected_devices"),
+            allow_management_device=self._option("allow_management_device"),
         )
 
     def planned(self) -> Planned:
@@ -81,7 +81,7 @@ class MeasureRole:
 
     def work(self, step: VisitStep) -> Work:
         """Return a step with what is the same for all hosts."""
-        return Work(self.planned(), self.asked(), step)
+        return Work(self.planned(), self.options(), step)
 
     def conditions(self) -> Conditions:
         """Return what the manifest says of this host."""

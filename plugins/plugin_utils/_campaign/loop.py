@@ -73,7 +73,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RoleOptions:
     """What role measure was asked for, as far as each visit needs it."""
 
     port: int  # of the servers
@@ -115,7 +115,7 @@ class Work:
     """A step, and all that is the same for the hosts that make it."""
 
     plan: Planned
-    asked: Asked
+    options: RoleOptions
     step: VisitStep
 
 
@@ -182,19 +182,19 @@ def tasks_of(do: str, store: bool) -> str:
 def profile_arguments(work: Work, member: Member, devices: Devices, kept: Snapshot) -> Arguments:
     """Return the arguments of module ethtool that set the step's profile at a host."""
     plan = work.plan
-    asked = work.asked
+    options = work.options
     step = work.step
     if plan.design == "integrity" and step["profile"] == AS_FOUND:
-        what: Arguments = {"devices": kept.devices}
+        target: Arguments = {"devices": kept.devices}
     else:
         settings = plan.profiles[step["profile"]].get(member["end"], {})
-        what = {"settings": settings, "classes": devices}
+        target = {"settings": settings, "classes": devices}
     return {
-        **what,
+        **target,
         "elsewhere": member["elsewhere"],
         "fixed": "report",
-        "protect": list(asked.protect),
-        "allow_management_device": list(asked.allow_management_device),
+        "protect": list(options.protect),
+        "allow_management_device": list(options.allow_management_device),
         "sign_of_life": True,
         "after_strike": plan.tests == PAYLOAD,
         "snapshot": kept.path,
@@ -207,10 +207,10 @@ def visit_options(
 ) -> Arguments:
     """Return the options of module visit for a pair, whose client and server are ``ends``."""
     plan = work.plan
-    asked = work.asked
+    options = work.options
     step = work.step
     client, server = (hosts[name] for name in ends)
-    options: Arguments = {
+    arguments: Arguments = {
         "plan": plan.plan_file,
         "mtu": step["mtu"],
         "block": step["block"],
@@ -218,25 +218,25 @@ def visit_options(
         "record": plan.record,
         "client": client.name,
         "server": server.name,
-        "port": asked.port,
+        "port": options.port,
         "chunk_seconds": plan.chunk_s,
         "endpoints": {"client": client.endpoints, "server": server.endpoints},
         "devices": {"client": client.devices, "server": server.devices},
         "token": server.servers_token,
-        "probe": _probe(server, asked.probe_port),
-        "evidence": _evidence(plan, asked, ends, hosts),
-        "expect": _expected(plan, asked, conditions, client, hosts),
+        "probe": _probe(server, options.probe_port),
+        "evidence": _evidence(plan, options, ends, hosts),
+        "expect": _expected(plan, options, conditions, client, hosts),
     }
-    if asked.evidence_seconds > 0:
-        options["look"] = _samples(plan, asked)
+    if options.evidence_seconds > 0:
+        arguments["look"] = _samples(plan, options)
     if plan.forwarder:
         between = hosts[plan.forwarder]
-        options["forwarder"] = {
+        arguments["forwarder"] = {
             "name": between.name,
             "devices": between.devices,
-            **_probe(between, asked.probe_port),
+            **_probe(between, options.probe_port),
         }
-    return options
+    return arguments
 
 
 def hosts_needed(plan: Planned, ends: Iterable[str]) -> list[str]:
@@ -252,13 +252,13 @@ def _probe(host: Host, port: int) -> Arguments:
     return {"address": host.address, "port": port, "token": host.probe_token}
 
 
-def _samples(plan: Planned, asked: Asked) -> Arguments:
+def _samples(plan: Planned, options: RoleOptions) -> Arguments:
     """Return how packets are sampled."""
     reverse = ["TCP_MAERTS"] if "TCP_MAERTS" in plan.tests else []
     return {
         "tests": ["TCP_STREAM", *reverse],
-        "seconds": asked.evidence_seconds,
-        "vxlan_port": asked.vxlan_port,
+        "seconds": options.evidence_seconds,
+        "vxlan_port": options.vxlan_port,
     }
 
 
@@ -272,7 +272,7 @@ def _settings(host: Host) -> Results:
 
 
 def _evidence(
-    plan: Planned, asked: Asked, ends: tuple[str, str], hosts: Mapping[str, Host]
+    plan: Planned, options: RoleOptions, ends: tuple[str, str], hosts: Mapping[str, Host]
 ) -> Arguments:
     """Return what is known of a visit before its packets are sampled."""
     client, server = (hosts[name] for name in ends)
@@ -287,8 +287,8 @@ def _evidence(
     return {
         "settings": settings,
         "underlay": {"client": _underlay(client)[0], "server": _underlay(server)[0]},
-        "uplink": {"client": asked.uplink, "server": _underlay(server)[-1]},
-        "tunnel_by_uplink": asked.tunnel_by_uplink,
+        "uplink": {"client": options.uplink, "server": _underlay(server)[-1]},
+        "tunnel_by_uplink": options.tunnel_by_uplink,
         "homes": homes,
         "beside": {end: hosts[name].applied for end, name in homes.items()},
     }
@@ -296,7 +296,7 @@ def _evidence(
 
 def _expected(
     plan: Planned,
-    asked: Asked,
+    options: RoleOptions,
     conditions: Conditions,
     client: Host,
     hosts: Mapping[str, Host],
@@ -305,10 +305,10 @@ def _expected(
     node = hosts[plan.homes.get(client.name) or client.name]
     by_ipv6 = [path for path, end in client.endpoints.items() if ":" in end["address"]]
     return {
-        "vni": asked.vni,
+        "vni": options.vni,
         "underlay_ip": 6 if ":" in node.address else 4,
         "ipv6_paths": by_ipv6,
-        "tag": VLAN_TAG if asked.tenant_vlan else 0,
+        "tag": VLAN_TAG if options.tenant_vlan else 0,
         "timestamps": conditions.timestamps,
         "speed_mbps": conditions.speed_mbps,
     }

@@ -76,8 +76,8 @@ class CampaignFolder:
         with self._alone():
             made = read_looks(self.folder)
             while not self.check:
-                left = steps.left_with_again(looks.with_looks(plan, made), self.known, self.pairs)
-                look = looks.due(plan, made, left)
+                visits = steps.left_with_again(looks.with_looks(plan, made), self.known, self.pairs)
+                look = looks.due(plan, made, visits)
                 if look is None:
                     break
                 decided = (named if named.names_faults(plan) else judge).decide
@@ -94,8 +94,8 @@ class CampaignFolder:
             made = read_spending(self.folder)
             while not self.check:
                 now = self._decided(plan, made)
-                left = steps.left_with_again(now, self.known, self.pairs)
-                if not spending.is_due(made, left):
+                visits = steps.left_with_again(now, self.known, self.pairs)
+                if not spending.is_due(made, visits):
                     break
                 made.append(spend.decide(now, stream_records(self.record, []), made))
                 write_spending(self.folder, plan, made)
@@ -111,7 +111,7 @@ class CampaignFolder:
         """Return the parts of a campaign that are asked for; each round of a search is one."""
         if part == decide.PART:
             search = read_search(self.folder) if decided_only else self.search()
-            return [self._part(own) for own in search["rounds"]] if search else []
+            return [self._part(round_) for round_ in search["rounds"]] if search else []
         if part == PART:
             confirmation = read_confirmation(self.folder) if decided_only else self.confirmation()
             return [self._part(confirmation)] if confirmation else []
@@ -129,16 +129,16 @@ class CampaignFolder:
             "recorded": len(self.known),
             "planned": sum(map(steps.planned, parts)),
         }
-        left = [steps.steps_of(one, mtu, block) for one in parts]
-        return {"standing": standing, "steps": list(itertools.chain.from_iterable(left))}
+        to_do = itertools.chain.from_iterable(steps.steps_of(each, mtu, block) for each in parts)
+        return {"standing": standing, "steps": list(to_do)}
 
     def part_answer(self, part: str) -> dict[str, Any]:
         """Return the blocks of a part that are left, and the settings of its profiles."""
         blocks: list[steps.Block] = []
         profiles = {}
-        for one in self.parts(part, decided_only=False):
-            blocks += steps.blocks_left(one)
-            for name, profile in one.profiles.items():
+        for source in self.parts(part, decided_only=False):
+            blocks += steps.blocks_left(source)
+            for name, profile in source.profiles.items():
                 profiles[name] = profile["settings"]
         return {"blocks": steps.told(blocks), "profiles": profiles}
 
@@ -201,7 +201,9 @@ class CampaignFolder:
     def _called(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
         """Return how the report calls each set."""
         return set_names(
-            self.plan["factors"], {name: own["levels"] for name, own in profiles.items()}, search
+            self.plan["factors"],
+            {name: profile["levels"] for name, profile in profiles.items()},
+            search,
         )
 
     def confirmation(self) -> Confirmation | None:
@@ -229,8 +231,8 @@ class CampaignFolder:
             write_confirmation(self.folder, decided)
         called = self._called(decided["profiles"], None)
         names = [
-            f"{called[name]} ({own['role'].replace('_', ' ')})"
-            for name, own in decided["profiles"].items()
+            f"{called[name]} ({profile['role'].replace('_', ' ')})"
+            for name, profile in decided["profiles"].items()
         ]
         text = f"{'; '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"
         self.say(f"  confirmation: {text if decided['visits'] else 'nothing to confirm'}")

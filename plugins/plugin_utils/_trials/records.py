@@ -107,7 +107,7 @@ class JudgedLine(NamedTuple):
 
 def _judged(path: str, known: Sequence[SeenTrial] = ()) -> Iterator[JudgedLine]:
     """Yield the lines of a record after those that are known."""
-    seen = {(one.pair, one.trial): one.line for one in known}
+    seen = {(trial.pair, trial.trial): trial.line for trial in known}
     end = known[-1].end if known else 0
     first_line = known[-1].line + 1 if known else 1
     for number, raw in enumerate(_lines(path, end), first_line):
@@ -235,8 +235,8 @@ class Records:
                 f"{self.path} line {number}: {reason}; kept in {self.path}.damaged"
                 for number, _line, reason in bad
             ]
-        for one in (*known, *fresh):
-            self._take(one)
+        for trial in (*known, *fresh):
+            self._take(trial)
         self.size = os.path.getsize(self.path) if os.path.exists(self.path) else 0
 
     def _fresh(self, known: Sequence[SeenTrial]) -> tuple[list[SeenTrial], bool]:
@@ -250,10 +250,10 @@ class Records:
                 fresh.append(seen_trial(number, end, record))
         return fresh, is_whole
 
-    def _take(self, one: SeenTrial) -> None:
-        self.known[one.pair, one.trial] = one.spoilt
-        self.usual_steal.add_percent(one.profile, one.stolen)
-        note_start(self.starts, (one.mtu, one.block, one.visit), one.started)
+    def _take(self, trial: SeenTrial) -> None:
+        self.known[trial.pair, trial.trial] = trial.spoilt
+        self.usual_steal.add_percent(trial.profile, trial.stolen)
+        note_start(self.starts, (trial.mtu, trial.block, trial.visit), trial.started)
 
     def append(self, record: Trial) -> None:
         """Write one trial and wait until it is on the disk. A trial that is known is refused."""

@@ -20,6 +20,7 @@ LONGEST = 1e9  # s; a longer time is not one
 MOST_CLASS = 64 * 64  # of latencies: 2^64 ns
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "max", "stddev")
 BITS = 8 / 1e6  # Mbit of a byte
+EARLIER_STREAMS = "beside"  # the key of the streams in an earlier version
 
 
 def _number(document: Document, key: str, most: float = 2.0**63) -> float:
@@ -139,7 +140,8 @@ def rows(text: str) -> list[StreamRow]:
         document = object_of(json.loads(text), "the result")
     except (ValueError, RecursionError):
         raise ParseError(f"not the result of engine sockets: {text[:60]!r}", 1) from None
-    streams = document.get("streams", [])
+    # A trial of an earlier version may still be in a spool.
+    streams = document.get("streams", document.get(EARLIER_STREAMS, []))
     if not isinstance(streams, list):
         raise ParseError("streams is not a list", 1)
     requests = _row(document)

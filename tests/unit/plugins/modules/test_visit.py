@@ -95,13 +95,30 @@ def test_a_strike_of_either_end_is_seen(node):
     assert visit.strike_before(None) == visit.strike_after(PARAMS, Struck(None), ENDED) == STRIKE
 
 
+WATCHLIST = {"strikes": True, "answers": [{"netns": "pod", "address": "10.244.2.5"}]}
+
+
+@pytest.mark.parametrize("answers, waits", [(True, 0), (False, 1)])
+def test_no_strike_is_waited_for_where_the_path_answers(monkeypatch, node, answers, waits):
+    """As where a fault stops TCP alone: a dead visit would take seconds more."""
+    waited = []
+    monkeypatch.setattr(visit, "wait_until", lambda *_args, **_options: waited.append(1))
+    monkeypatch.setattr(
+        visit.strikes.echo, "ask", lambda targets, _seconds: set(targets) if answers else set()
+    )
+    (node / "WATCHED").write_text(json.dumps(WATCHLIST))
+    assert visit.strike_after({"probe": None}, None, FAILED) is None
+    assert len(waited) == waits
+
+
 @pytest.mark.parametrize("server", [None, Struck(OSError())])
 def test_an_end_that_restores_itself_alone_is_asked_again(monkeypatch, node, server):
     """Its probe did not answer under the profile; the client's switch has seen nothing."""
     monkeypatch.setattr(visit.sign_of_life, "HARM_S", 0.1)
     monkeypatch.setattr(visit, "Probe", lambda **_options: Struck(STRIKE))
     assert visit.strike_after(PARAMS, server, ENDED) is None  # no path is watched
-    (node / "WATCHED").write_text(json.dumps({"strikes": True, "answers": ["10.244.2.5"]}))
+    (node / "WATCHED").write_text(json.dumps(WATCHLIST))
+    monkeypatch.setattr(visit.strikes.echo, "ask", lambda _targets, _seconds: set())
     assert visit.strike_after(PARAMS, server, ENDED) == STRIKE
     assert visit.strike_after(PARAMS, server, FAILED) == STRIKE
     assert visit.strike_after({"probe": None}, server, ENDED) is None

@@ -173,12 +173,16 @@ def test_a_mark_that_cannot_be_read_keeps_the_node_as_it_is(node):
         strikes.check()
 
 
+ANSWERS = '[{"netns": null, "address": "10.244.2.5"}]'
+
+
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ('{"strikes": true, "answers": [1]}', True),
+        (f'{{"strikes": true, "answers": {ANSWERS}}}', True),
         ('{"strikes": true, "answers": []}', False),
-        ('{"strikes": false, "answers": [1]}', False),
+        (f'{{"strikes": false, "answers": {ANSWERS}}}', False),
+        ('{"strikes": true, "answers": [1]}', False),
         ("{}", False),
         ("", False),
     ],
@@ -188,3 +192,13 @@ def test_a_strike_is_expected_where_an_address_is_watched(monkeypatch, tmp_path,
     assert not strikes.are_expected()
     (tmp_path / "watched").write_text(text)
     assert strikes.are_expected() is expected
+
+
+def test_it_is_not_about_to_strike_while_all_answer(monkeypatch, tmp_path):
+    monkeypatch.setattr(strikes, "WATCHED", str(tmp_path / "watched"))
+    monkeypatch.setattr(strikes.echo, "ask", lambda targets, _seconds: set(targets))
+    assert strikes.all_answer()  # none is watched
+    (tmp_path / "watched").write_text(f'{{"strikes": true, "answers": {ANSWERS}}}')
+    assert strikes.all_answer()
+    monkeypatch.setattr(strikes.echo, "ask", lambda _targets, _seconds: set())
+    assert not strikes.all_answer()

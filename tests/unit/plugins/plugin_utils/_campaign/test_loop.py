@@ -27,7 +27,7 @@ PLAN = loop.Planned(
     homes={},
     forwarder="",
 )
-ASKED = loop.Asked(
+OPTIONS = loop.RoleOptions(
     port=12865,
     probe_port=12866,
     evidence_seconds=0.1,
@@ -49,7 +49,7 @@ STEP: loop.VisitStep = {
     "new_mtu": False,
     "pairs": PAIRS,
 }
-WORK = loop.Work(PLAN, ASKED, STEP)
+WORK = loop.Work(PLAN, OPTIONS, STEP)
 KEPT = loop.Snapshot("/run/snapshot.json", [{"name": "eth1"}], "lease")
 CONDITIONS = loop.Conditions(timestamps=True, speed_mbps=100)
 
@@ -122,8 +122,8 @@ def test_what_module_ethtool_returned_says_what_was_set(result, applied):
 def test_the_profile_is_set_under_the_switch_at_the_end_of_the_host():
     member = forwarders.members(PAIRS, {}, [])["a"]
     devices = {"underlay": [{"name": "eth1"}]}
-    asked = loop.profile_arguments(WORK, member, devices, KEPT)
-    assert asked == {
+    arguments = loop.profile_arguments(WORK, member, devices, KEPT)
+    assert arguments == {
         "settings": SETTINGS["client"],
         "classes": devices,
         "elsewhere": [],
@@ -139,23 +139,27 @@ def test_the_profile_is_set_under_the_switch_at_the_end_of_the_host():
 
 def test_an_integrity_campaign_goes_back_to_the_snapshot_and_goes_on_after_a_strike():
     plan = replace(PLAN, design="integrity", tests=["PAYLOAD"])
-    work = loop.Work(plan, ASKED, {**STEP, "profile": "as_found"})
+    work = loop.Work(plan, OPTIONS, {**STEP, "profile": "as_found"})
     member = forwarders.members(PAIRS, {}, [])["b"]
-    asked = loop.profile_arguments(work, member, {}, KEPT)
-    assert asked["devices"] == [{"name": "eth1"}] and "settings" not in asked
-    assert asked["after_strike"]
+    arguments = loop.profile_arguments(work, member, {}, KEPT)
+    assert arguments["devices"] == [{"name": "eth1"}] and "settings" not in arguments
+    assert arguments["after_strike"]
     by_name = replace(work, plan=replace(plan, design="profiles"))
     assert loop.profile_arguments(by_name, member, {}, KEPT)["settings"] == {}
 
 
 def test_the_options_of_a_visit_are_those_of_its_module_and_name_both_ends():
-    asked = loop.visit_options(WORK, CONDITIONS, ("a", "b"), everyone("a", "b"))
-    assert set(asked) <= set(SPEC)
-    assert (asked["block"], asked["visit"], asked["mtu"]) == (3, 2, 9000)
-    assert (asked["client"], asked["server"], asked["token"]) == ("a", "b", "servers of b")
-    assert asked["probe"] == {"address": "198.18.0.1", "port": 12866, "token": "probe of b"}
-    assert asked["look"] == {"tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
-    assert asked["evidence"] == {
+    arguments = loop.visit_options(WORK, CONDITIONS, ("a", "b"), everyone("a", "b"))
+    assert set(arguments) <= set(SPEC)
+    assert (arguments["block"], arguments["visit"], arguments["mtu"]) == (3, 2, 9000)
+    assert (arguments["client"], arguments["server"], arguments["token"]) == (
+        "a",
+        "b",
+        "servers of b",
+    )
+    assert arguments["probe"] == {"address": "198.18.0.1", "port": 12866, "token": "probe of b"}
+    assert arguments["look"] == {"tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
+    assert arguments["evidence"] == {
         "settings": {"client": {"a": {}}, "server": {"b": {}}},
         "underlay": {"client": "a-0", "server": "b-0"},
         "uplink": {"client": "", "server": "b-1"},
@@ -163,7 +167,7 @@ def test_the_options_of_a_visit_are_those_of_its_module_and_name_both_ends():
         "homes": {},
         "beside": {},
     }
-    assert asked["expect"] == {
+    assert arguments["expect"] == {
         "vni": 10,
         "underlay_ip": 4,
         "ipv6_paths": [],
@@ -171,7 +175,7 @@ def test_the_options_of_a_visit_are_those_of_its_module_and_name_both_ends():
         "timestamps": True,
         "speed_mbps": 100,
     }
-    assert "forwarder" not in asked
+    assert "forwarder" not in arguments
 
 
 def test_guests_have_what_was_set_at_their_nodes_beside_them():
@@ -180,28 +184,29 @@ def test_guests_have_what_was_set_at_their_nodes_beside_them():
     hosts["guest1"] = replace(host("guest1"), devices={"underlay": []})
     names = loop.hosts_needed(work.plan, ("guest1", "guest2"))
     assert names == ["guest1", "guest2", "node1", "node2"]
-    asked = loop.visit_options(work, CONDITIONS, ("guest1", "guest2"), hosts)
-    assert asked["evidence"]["homes"] == {"client": "node1", "server": "node2"}
-    assert asked["evidence"]["beside"]["server"] == {"devices": {"node2": {}}}
-    assert asked["evidence"]["underlay"]["client"] == ""
+    arguments = loop.visit_options(work, CONDITIONS, ("guest1", "guest2"), hosts)
+    assert arguments["evidence"]["homes"] == {"client": "node1", "server": "node2"}
+    assert arguments["evidence"]["beside"]["server"] == {"devices": {"node2": {}}}
+    assert arguments["evidence"]["underlay"]["client"] == ""
 
 
 def test_a_forwarder_is_asked_as_the_server_is():
     work = replace(WORK, plan=replace(PLAN, forwarder="wire"))
     hosts = everyone("a", "b", "wire")
     assert loop.hosts_needed(work.plan, ("a", "b")) == ["a", "b", "wire"]
-    asked = loop.visit_options(work, CONDITIONS, ("a", "b"), hosts)
-    assert asked["forwarder"]["token"] == "probe of wire"
-    assert asked["evidence"]["settings"]["forwarder"] == {"wire": {}}
+    arguments = loop.visit_options(work, CONDITIONS, ("a", "b"), hosts)
+    assert arguments["forwarder"]["token"] == "probe of wire"
+    assert arguments["evidence"]["settings"]["forwarder"] == {"wire": {}}
 
 
 def test_what_was_asked_for_changes_what_is_sampled_and_expected():
-    asked = replace(ASKED, evidence_seconds=0, tenant_vlan=7)
+    options = replace(OPTIONS, evidence_seconds=0, tenant_vlan=7)
     hosts = {"a": host("a", "fd00::1"), "b": host("b")}
-    options = loop.visit_options(replace(WORK, asked=asked), CONDITIONS, ("a", "b"), hosts)
-    assert "look" not in options
-    assert options["expect"]["underlay_ip"] == 6 and options["expect"]["tag"] == 4
-    assert options["expect"]["ipv6_paths"] == ["physical"]
+    work = replace(WORK, options=options)
+    arguments = loop.visit_options(work, CONDITIONS, ("a", "b"), hosts)
+    assert "look" not in arguments
+    assert arguments["expect"]["underlay_ip"] == 6 and arguments["expect"]["tag"] == 4
+    assert arguments["expect"]["ipv6_paths"] == ["physical"]
     both_ways = replace(WORK, plan=replace(PLAN, tests=["TCP_MAERTS", "TCP_STREAM"]))
     options = loop.visit_options(both_ways, CONDITIONS, ("a", "b"), hosts)
     assert options["look"]["tests"] == ["TCP_STREAM", "TCP_MAERTS"]

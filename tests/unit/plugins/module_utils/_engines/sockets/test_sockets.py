@@ -152,6 +152,8 @@ def test_requests_are_read():
         "TCP_RR",
         *["UDP_STREAM"] * 2,
     ]
+    spooled = {**REQUESTS, "beside": [STREAM, STREAM]}  # by an earlier version
+    assert output.rows(json.dumps(spooled)) == output.rows(json.dumps(streams))
     assert engine_that_started(SCRIPT).rows(SCRIPT, json.dumps(REQUESTS))[0]["test"] == "TCP_RR"
 
 
