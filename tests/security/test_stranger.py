@@ -25,9 +25,9 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines import door
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command as payload
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import traffic as sockets
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import command as sockets
 from ansible_collections.offload.lab.plugins.module_utils._host import confined
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
     in_thread,
@@ -143,7 +143,7 @@ def sent():
 
 def serve(script):
     """Return the command line of the server of an engine."""
-    return [sys.executable, "-IS", script.__file__, "serve", ADDRESS, str(PORT)]
+    return [sys.executable, "-IS", "-c", script.text(), "serve", ADDRESS, str(PORT)]
 
 
 def of_probe(text):
@@ -154,12 +154,12 @@ def of_probe(text):
 def measure(test):
     """Return the command line of a client of engine sockets."""
     request_line = json.dumps({**MEASURED, "test": test})
-    return [sys.executable, "-IS", sockets.__file__, "measure", request_line]
+    return [sys.executable, "-IS", "-c", sockets.text(), "measure", request_line]
 
 
 def check():
     """Return the command line of a check of the payload."""
-    return [sys.executable, "-IS", payload.__file__, "check", ADDRESS, str(PORT), "1", "0"]
+    return [sys.executable, "-IS", "-c", payload.text(), "check", ADDRESS, str(PORT), "1", "0"]
 
 
 def behind_door(program):

@@ -193,7 +193,7 @@ class Engine:
 
     def server_inherited(self) -> ContextManager[tuple[int, ...]]:
         """Give the descriptors that its server inherits while the context is open."""
-        return script.held(door, DOOR)
+        return script.held(script.text_of(door), DOOR)
 
     def door_port(self, line: Line) -> int:
         """Return the port at which a process of the client needs to be admitted, 0 for none."""

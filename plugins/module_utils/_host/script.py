@@ -6,7 +6,8 @@
 Python puts the folder of its script first on its search path, reads PYTHON* variables, and imports
 sitecustomize and the packages of a user. ``-I`` and ``-S`` turn all of that off. A script is
 held in memory, and Python reads it from a descriptor that the process inherits. The number of the
-descriptor is part of the command line, by which a server is recognised.
+descriptor is part of the command line, by which a server is recognised. A script is one text: it has
+no folder from which it could import a file of ours.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import contextlib
 import fcntl
 import inspect
 import os
+import re
 import sys
 import tempfile
 from types import ModuleType
@@ -29,6 +31,8 @@ MFD_ALLOW_SEALING = 2
 MFD_NOEXEC_SEAL = 8  # since Linux 6.3, where a sysctl can require it
 SEALS = 1 | 2 | 4 | 8  # F_SEAL_SEAL, _SHRINK, _GROW, _WRITE: the text of a script is final
 F_ADD_SEALS = 1033
+FUTURE = "from __future__ import annotations\n"  # Python takes it in a script's first lines alone
+OURS = re.compile(r"^from (?:__future__|\.\S*) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 
 
 def argv(descriptor: int) -> list[str]:
@@ -68,11 +72,19 @@ def nameless(text: str) -> IO[bytes]:
     return file
 
 
+def text_of(*modules: ModuleType) -> str:
+    """Return the text of one script: the modules in their order. A module has the names of those
+    before it, so its own imports of them are left out.
+    """
+    texts = [OURS.sub("", inspect.getsource(module)) for module in modules]
+    return "\n".join([FUTURE, *texts])
+
+
 @contextlib.contextmanager
-def held(module: ModuleType, descriptor: int) -> Iterator[tuple[int, ...]]:
+def held(text: str, descriptor: int) -> Iterator[tuple[int, ...]]:
     """Hold a script open, for processes that are started meanwhile; give what they inherit."""
     with _memory() as script:
-        script.write(inspect.getsource(module).encode())
+        script.write(text.encode())
         script.flush()
         with contextlib.suppress(OSError):  # a file in a folder has no seals
             fcntl.fcntl(script, F_ADD_SEALS, SEALS)

@@ -18,9 +18,9 @@ from typing import Iterator, NamedTuple, Sequence
 from .._base.errors import LabError
 from .._engines.door import OPEN
 from .._engines.engine import Engine, Line
+from .._engines.wire import TOKEN_VARIABLE
 from .._host import netns as host_netns
 
-VARIABLE = "OFFLOAD_LAB_TOKEN"
 ANSWER_S = 15.0  # for a connection and an answer, as for the check of an endpoint
 END_S = 3.0  # for the server to listen again
 SOON_S = 1.0  # for a server to end what it does for a client that was killed
@@ -57,7 +57,7 @@ def places(engine: Engine, lines: Sequence[Line]) -> list[Place]:
 
 def variables(engine: Engine, token: str) -> dict[str, str]:
     """Return what the environment of an engine's client has for it."""
-    return {VARIABLE: token} if token and engine.reads_token else {}
+    return {TOKEN_VARIABLE: token} if token and engine.reads_token else {}
 
 
 def _ask(place: Place, token: str, seconds: float) -> Admission | None:

@@ -30,7 +30,7 @@ from typing import Any, Collection, Mapping
 
 from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
-from .._engines.payload.traffic import Caller, Door, Guests
+from .._engines.wire import Caller, Door, Guests, family_of
 from .._host import daemons
 from .._host import netns as host_netns
 from .._host.waiting import PATIENCE
@@ -312,15 +312,11 @@ def _state_at(address: str, port: int) -> dict[str, Any] | None:
     return None
 
 
-def _family(address: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
-
-
 def _passes(address: str) -> bool:
     """Return whether a connection to an address of this namespace is possible within it; it is not
     where the loopback device is down.
     """
-    with socket.socket(_family(address), socket.SOCK_STREAM) as listener:
+    with socket.socket(family_of(address), socket.SOCK_STREAM) as listener:
         listener.bind((address, 0))
         listener.listen(1)
         there = listener.getsockname()[:2]

@@ -14,7 +14,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result, traffic
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command, result
+from ansible_collections.offload.lab.plugins.module_utils._engines.wire import TOKEN_VARIABLE
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults, wire
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
@@ -115,7 +116,7 @@ class Nodes:
 @contextlib.contextmanager
 def served(nodes: Nodes, address: str = SERVER) -> Iterator[None]:
     """Run the server in the second node until the block ends."""
-    inside = ["ip", "netns", "exec", nodes.spaces[1], sys.executable, traffic.__file__]
+    inside = ["ip", "netns", "exec", nodes.spaces[1], sys.executable, "-c", command.text()]
     argv = [*inside, "serve", address, PORT]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, text=True) as server:
         try:
@@ -137,9 +138,10 @@ def checked(
     """Check once from the first node; return what was found."""
     option_words: Sequence[str] = (
         "env",
-        f"{traffic.TOKEN_VARIABLE}={TOKEN}",
+        f"{TOKEN_VARIABLE}={TOKEN}",
         sys.executable,
-        traffic.__file__,
+        "-c",
+        command.text(),
         "check",
         address,
         PORT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ContextManager
 
 from ..._host import script
+from .. import wire
 from . import traffic
 
 TEST = "PAYLOAD"
@@ -28,6 +29,11 @@ def check_argv(
     return [*SCRIPT, "check", *there, *([local] if local else [])]
 
 
+def text() -> str:
+    """Return the script that both ends run."""
+    return script.text_of(wire, traffic)
+
+
 def descriptors() -> ContextManager[tuple[int, ...]]:
     """Hold the script open, for processes that are started meanwhile; give what they inherit."""
-    return script.held(traffic, DESCRIPTOR)
+    return script.held(text(), DESCRIPTOR)

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Traffic whose content is known: what arrives is compared with what was sent, byte for byte.
 
-A node runs this file unchanged: ``serve ADDRESS PORT`` at one end and ``check ADDRESS PORT SECONDS
-RATE [LOCAL]`` at the other, so it imports nothing of ours. ``check`` prints one line of JSON, see
-:mod:`.result`. Both ends know the whole content: size and place of each message follow from
+A node runs this file and :mod:`..wire` as one script: ``serve ADDRESS PORT`` at one end and ``check
+ADDRESS PORT SECONDS RATE [LOCAL]`` at the other. So it imports nothing else of ours. ``check`` prints
+one line of JSON, see :mod:`.result`. Both ends know the whole content: size and place of each message follow from
 its number and a seed.
 
-The server reads who may connect from its standard input, see :func:`.guests`; the client has the
+The server reads who may connect from its standard input, see :func:`..wire.guests`; the client has the
 token in the variable OFFLOAD_LAB_TOKEN. The first line on each connection is the token. What the
 other end may ask for is bounded by :data:`RANGES`. No input ends the listening process.
 """
@@ -18,21 +18,38 @@ from __future__ import annotations
 import collections
 import contextlib
 import errno
-import hmac
 import json
-import os
 import random
-import re
-import resource
 import select
 import socket
 import struct
 import sys
 import threading
 import time
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Callable, Iterator
 
-TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
+from ..wire import (
+    LARGEST_DATAGRAM,
+    LINE,
+    MOST_GUESTS,
+    NUMBER,
+    SOL_UDP,
+    UDP_GRO,
+    UDP_SEGMENT,
+    Caller,
+    Door,
+    Guests,
+    allow_many_files,
+    decimal_number,
+    family_of,
+    fill,
+    guests,
+    object_of,
+    require_token,
+    token_line,
+    whole_number,
+)
+
 STALL = 5.0  # s without progress
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 # That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged
@@ -49,7 +66,6 @@ LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
 LARGEST_PACKET = 65535  # bytes of an IPv4 packet; the loopback device has a larger MTU
-LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
 # How many times more the sizes come that an offload has work with. UDP has more of the others, which
 # take longer: fragments.
 TCP_OFTEN = 3
@@ -70,10 +86,6 @@ RECEIVE_BUFFER = 1 << 21  # bytes
 # s of one round: of UDP longer, because Python sends fewer datagrams than TCP has segments.
 TCP_ROUND = 0.15
 UDP_ROUND = 0.25
-# linux/udp.h
-SOL_UDP = 17
-UDP_SEGMENT = 103
-UDP_GRO = 104
 SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 # linux/tcp.h, struct tcp_info: where its numbers are, and its size since Linux 4.19
 UNACKED = 24
@@ -82,7 +94,6 @@ DATA_SEGS_IN = 152
 DATA_SEGS_OUT = 156
 DSACK_DUPS = 216
 TCP_INFO_SIZE = 220
-NUMBER = struct.Struct("=I")
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
 ASK = 1  # the flag of a datagram that is to be acknowledged
 HEADERS: dict[int, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}  # bytes of IP and UDP
@@ -113,8 +124,6 @@ ECHO_HEAD = struct.Struct("!BBHHH")  # type, code, checksum, identifier, number
 ECHO_TRIES = 2
 ECHO_WAIT = 0.5
 SMALL_PING = 84  # bytes of the packet, as ping sends it
-LINE = 4096  # bytes of a line between the ends
-DEPTH = 32  # brackets in a line
 MOST_CHECKS = 2100  # threads of the server; a cell has 2000 streams at most
 STACK = 1 << 19  # bytes of a thread's stack
 # What a client may ask for: the least and the most.
@@ -126,7 +135,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "segment": (0, LARGEST_DATAGRAM),
     "port": (1, 65535),
 }
-FRACTIONS = ("seconds", "rate")  # the others are whole numbers
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "/proc/self/net/snmp": {
         "Ip": ("InHdrErrors", "ReasmFails", "ReasmTimeout"),
@@ -328,7 +336,7 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
     number = 0
     while True:
         size = messages.size(number)
-        have = _fill(connection, buffer[:size])
+        have = fill(connection, buffer[:size])
         if have == 0:
             return report
         report.counts["bytes"] += have
@@ -341,16 +349,6 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
             return report
         report.counts["arrived"] += 1
         number += 1
-
-
-def _fill(connection: socket.socket, buffer: memoryview) -> int:
-    have = 0
-    while have < len(buffer):
-        got = connection.recv_into(buffer[have:])
-        if not got:
-            break
-        have += got
-    return have
 
 
 # UDP
@@ -657,32 +655,7 @@ class Control:
         line = first + self.stream.readline(LINE) if first else b""
         if not line:
             raise ConnectionError("the other end has closed the connection")
-        return _object(line)
-
-
-def _object(text: bytes) -> dict[str, object]:
-    """Return the object of a line; raise ValueError for any other text."""
-    if text.count(b"[") + text.count(b"{") > DEPTH:
-        raise ValueError("a line has too many brackets")
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise ValueError("a line is not an object")
-    return value
-
-
-def _number(options: dict[str, object], key: str) -> float:
-    """Return a number that a client asks for; raise ValueError where it is out of its range."""
-    value: Any = options.get(key)
-    kinds = (int, float) if key in FRACTIONS else (int,)
-    least, most = RANGES[key]
-    if type(value) not in kinds or not least <= value <= most:
-        raise ValueError(f"{key} is not a number from {least} to {most}")
-    return float(value) if key in FRACTIONS else int(value)
-
-
-def family_of(address: str) -> socket.AddressFamily:
-    """Return the family of an address."""
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
+        return object_of(line)
 
 
 def counters() -> dict[str, int]:
@@ -724,209 +697,6 @@ def udp_socket(address: str, port: int, family: int, join: bool) -> socket.socke
         with contextlib.suppress(OSError):  # before Linux 5.0 the kernel joins none
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
     return sock
-
-
-# The server's door. Engine payload has the same text: each file runs alone on a node.
-
-PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another connection
-BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
-CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
-TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
-MOST_CALLERS = 2048
-FILES = 4096  # descriptors of the server, where its limit allows them
-TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
-MOST_GUESTS = 1 << 20  # characters of standard input
-
-
-class Guests(NamedTuple):
-    """Who may use a server."""
-
-    token: bytes  # the first line of a connection
-    peers: frozenset[str]
-
-
-def guests(text: str) -> Guests:
-    """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
-    try:
-        document = json.loads(text)
-        peers = frozenset(map(_plain_address, document["peers"]))
-        if not TOKEN.match(document["token"]) or not peers:
-            raise ValueError("the token is too short, or there are no peers")
-        return Guests(document["token"].encode() + b"\n", peers)
-    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        sys.stderr.write(f"standard input does not say who may connect: {error}\n")
-        raise SystemExit(2)
-
-
-def _plain_address(address: str) -> str:
-    """Return an address as the kernel writes it."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.inet_ntop(family, socket.inet_pton(family, address.partition("%")[0]))
-
-
-class Caller:
-    """A connection that the listening process has not given away yet."""
-
-    until = 0.0
-    text = b""
-    trusted = False  # it has shown the token
-    waits_for = select.EPOLLIN
-    got = 0  # bytes
-    sent = 0
-
-    def __init__(self, connection: socket.socket, peer: str) -> None:
-        self.connection = connection
-        self.peer = peer
-
-
-class Door:
-    """Accepts connections, and gives away those that come from a peer and show the token.
-
-    All others cost a bounded time and memory. While one waits, no call waits for another.
-    """
-
-    def __init__(self, address: str, port: int, who: Guests, most: int = MOST_CALLERS) -> None:
-        self.here = (address, port)
-        self.who = who
-        self.most = most  # connections that wait; the oldest of an address goes first
-        self.peers = who.peers
-        self.callers: dict[int, Caller] = {}  # by descriptor, the oldest first
-        self.due = 0.0
-        self.careful = 0.0  # until when a call waits for many connections, not for one
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.listener = socket.socket(family, socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # accepted sockets have it, too
-            beat = struct.pack("ll", 0, int(BEAT * 1e6))
-            self.listener.setsockopt(socket.SOL_SOCKET, option, beat)
-        self.listener.bind(self.here)
-        self.listener.listen(1024)
-        self.poll = select.epoll()
-
-    def shut(self) -> None:
-        """Close the door in this process."""
-        self.poll.close()
-        self.listener.close()
-
-    def run(self) -> None:
-        """Serve for ever."""
-        while True:
-            self.step()
-
-    def step(self) -> None:
-        """Serve for a beat, or one connection."""
-        try:
-            if time.monotonic() >= self.due:
-                self.sweep()
-            if self.careful:
-                self.turn()
-            else:
-                self.accept(0)
-        except Exception:  # no input ends the server
-            time.sleep(PAUSE)
-
-    def turn(self) -> None:
-        """Serve those who have come or said something."""
-        for descriptor, _event in self.poll.poll(BEAT):
-            caller = self.callers.get(descriptor)
-            if caller:
-                self.attend(caller, socket.MSG_DONTWAIT)
-            elif descriptor == self.listener.fileno():
-                self.accept(socket.MSG_DONTWAIT)
-
-    def sweep(self) -> None:
-        """Close the connections that have had their time."""
-        now = time.monotonic()
-        self.due = now + BEAT
-        for caller in list(self.callers.values()):
-            if caller.until < now:
-                self.close(caller)
-        if self.careful and self.careful < now and not self.callers:
-            self.careful = 0.0
-            self.poll.unregister(self.listener)
-
-    def accept(self, flags: int) -> None:
-        """Let in one connection."""
-        try:
-            connection, address = self.listener.accept()
-        except BlockingIOError:  # nobody has come
-            return
-        except OSError:  # no descriptor or memory is left
-            self.make_room()
-            time.sleep(PAUSE)
-            return
-        peer = address[0]
-        if not self.peers or peer in self.peers or peer.partition("%")[0] in self.peers:
-            try:
-                self.admit(connection, peer, flags)
-            except Exception:  # it has gone already
-                connection.close()
-        else:
-            connection.close()
-
-    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
-        """Begin with a connection of a peer."""
-        self.attend(Caller(connection, peer), flags)
-
-    def make_room(self) -> None:
-        """Close the oldest connection of the address that has most of those that wait."""
-        counts = collections.Counter(caller.peer for caller in self.callers.values())
-        for peer, _count in counts.most_common(1):
-            self.close(next(waiting for waiting in self.callers.values() if waiting.peer == peer))
-
-    def attend(self, caller: Caller, flags: int) -> None:
-        """Do what a connection asks for; where it has not said all of that, wait for more."""
-        try:
-            done = self.hear(caller, flags)
-        except BlockingIOError:
-            done = False
-        except Exception:  # whatever it says ends this connection alone
-            done = True
-        descriptor = caller.connection.fileno()
-        if done:
-            self.close(caller)
-        elif descriptor in self.callers:
-            self.poll.modify(descriptor, caller.waits_for)
-        else:
-            self.keep_waiting(caller)
-
-    def keep_waiting(self, caller: Caller) -> None:
-        """Wait for what a connection has not said yet."""
-        if len(self.callers) >= self.most:
-            self.make_room()
-        if not self.careful:
-            self.poll.register(self.listener, select.EPOLLIN)
-        now = time.monotonic()
-        self.careful = now + CAREFUL
-        caller.until = now + TO_SPEAK
-        self.callers[caller.connection.fileno()] = caller
-        self.poll.register(caller.connection, caller.waits_for)
-
-    def release(self, caller: Caller) -> None:
-        """Forget a connection that somebody else goes on with."""
-        descriptor = caller.connection.fileno()
-        if self.callers.pop(descriptor, None):
-            self.poll.unregister(descriptor)
-
-    def close(self, caller: Caller) -> None:
-        """Forget a connection, and close it here."""
-        self.release(caller)
-        caller.connection.close()
-
-    def knows(self, token: bytes) -> bool:
-        """Return whether a line is the token."""
-        return hmac.compare_digest(token, self.who.token)
-
-    def hear(self, caller: Caller, flags: int) -> bool:
-        """Hear a connection; return whether the listening process has done with it."""
-        raise NotImplementedError
-
-
-def allow_many_files() -> None:
-    """Raise the limit of open files as far as the server may need."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 # The server
@@ -996,7 +766,7 @@ class ServedCheck:
         """Return a socket of UDP to the client's port."""
         family = self.control.connection.family
         sock = udp_socket(*self.server.here, family, join)
-        sock.connect((self.peer, int(_number(options, "port"))))
+        sock.connect((self.peer, whole_number(options, "port", RANGES)))
         return sock
 
     def sizes(self, options: dict[str, object]) -> None:
@@ -1011,16 +781,18 @@ class ServedCheck:
 
     def udp(self, options: dict[str, object]) -> None:
         """Do the server's part of a round of datagrams."""
-        segment = int(_number(options, "segment"))
-        unit = int(_number(options, "unit"))
-        messages = messages_of_udp(int(_number(options, "seed")), unit, segment)
+        segment = whole_number(options, "segment", RANGES)
+        unit = whole_number(options, "unit", RANGES)
+        messages = messages_of_udp(whole_number(options, "seed", RANGES), unit, segment)
         with self.socket_to(options, segment > 0) as sock:
             self.control.say(ready=True)
             _part(self.control, sock, messages, options)
 
     def tcp(self, options: dict[str, object]) -> None:
         """Do the server's part of a round over a connection of its own."""
-        messages = messages_of_tcp(int(_number(options, "seed")), int(_number(options, "unit")))
+        messages = messages_of_tcp(
+            whole_number(options, "seed", RANGES), whole_number(options, "unit", RANGES)
+        )
         waiting = self.server.waiting
         key = self.peer, str(options["key"])
         waiting[key] = None
@@ -1045,8 +817,8 @@ def _part(
 ) -> None:
     """Do the server's part of one round: receive and report, or send and say how much."""
     udp = sock.type == socket.SOCK_DGRAM
-    rate = _number(options, "rate")
-    seconds = _number(options, "seconds")
+    rate = decimal_number(options, "rate", RANGES)
+    seconds = decimal_number(options, "seconds", RANGES)
     if options["direction"] == "forward":
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
@@ -1055,7 +827,7 @@ def _part(
             control.say(arrived=tcp_info(sock)[DATA_SEGS_IN])
         return
     if udp:
-        segment = int(_number(options, "segment"))
+        segment = whole_number(options, "segment", RANGES)
         sent, amount = send_datagrams(sock, messages, seconds, segment, rate)
         control.say(sent=sent, bytes=amount)
         return
@@ -1085,7 +857,7 @@ class Client:
         """Return a connection to the server, on which the token was sent."""
         source = (self.local, 0) if self.local else None
         sock = socket.create_connection(self.there, timeout=CONNECTED, source_address=source)
-        token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
+        token = token_line()
         sock.sendall(token + b" " * (len(token) % 2))  # see Control
         return sock
 
@@ -1224,8 +996,7 @@ def main(argv: list[str]) -> None:
         allow_many_files()
         threading.stack_size(STACK)
         PayloadServer(argv[1], int(argv[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
-    if TOKEN_VARIABLE not in os.environ:
-        raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
+    require_token()
     local = argv[5] if len(argv) > 5 else None
     try:
         result = check(argv[1], int(argv[2]), float(argv[3]), float(argv[4]), local)

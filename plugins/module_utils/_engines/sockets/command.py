@@ -9,6 +9,7 @@ import json
 from typing import Any, ContextManager
 
 from ..._host import script
+from .. import wire
 from ..engine import Endpoint, Load
 from . import traffic
 
@@ -75,6 +76,11 @@ def serve_argv(address: str, port: int) -> list[str]:
     return [*SCRIPT, "serve", address, str(port)]
 
 
+def text() -> str:
+    """Return the script that both ends run."""
+    return script.text_of(wire, traffic)
+
+
 def descriptors() -> ContextManager[tuple[int, ...]]:
     """Hold the script open, for processes that are started meanwhile; give what they inherit."""
-    return script.held(traffic, DESCRIPTOR)
+    return script.held(text(), DESCRIPTOR)

@@ -10,8 +10,9 @@ from typing import ContextManager, Sequence
 from ..._base.errors import InputError
 from ..._host import script
 from ..engine import SHORTEST, Endpoint, Engine, Line, Load, StreamRow
+from ..wire import LARGEST_DATAGRAM
 from . import command, output
-from .traffic import DATAGRAM, LARGEST, LARGEST_DATAGRAM, MESSAGES
+from .traffic import DATAGRAM, LARGEST, MESSAGES
 
 
 class Sockets(Engine):

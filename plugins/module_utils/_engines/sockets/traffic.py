@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Load by plain sockets: streams, datagrams that the kernel cuts and joins, requests, short flows.
 
-A node runs this file unchanged: ``serve ADDRESS PORT`` at one end and ``measure JSON`` at the other,
-so it imports nothing of ours. ``measure`` prints one line of JSON, see :mod:`.output`; what it is
-asked for is the mapping of :func:`.command.options_of`.
+A node runs this file and :mod:`..wire` as one script: ``serve ADDRESS PORT`` at one end and
+``measure JSON`` at the other. So it imports nothing else of ours. ``measure`` prints one line of JSON,
+see :mod:`.output`; its argument is the mapping of :func:`.command.options_of`.
 
-The server reads who may connect from its standard input, see :func:`.guests`; the client has the
+The server reads who may connect from its standard input, see :func:`..wire.guests`; the client has the
 token in the variable OFFLOAD_LAB_TOKEN. The first line on a connection is the token, the second
 says what the server has to do. The server starts a process for each connection, answers that it is
 ready, and sends a line with its own counts when the traffic has ended. Short flows are the
@@ -19,10 +19,8 @@ What the other end may ask for is bounded by :data:`RANGES`. No input ends the l
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import errno
-import hmac
 import json
 import math
 import os
@@ -37,30 +35,44 @@ import time
 from array import array
 from typing import Any, Callable, Dict, Iterator, NamedTuple
 
+from ..wire import (
+    BEAT,
+    LARGEST_DATAGRAM,
+    LINE,
+    MOST_GUESTS,
+    NUMBER,
+    SOL_UDP,
+    UDP_GRO,
+    UDP_SEGMENT,
+    Caller,
+    Door,
+    Guests,
+    allow_many_files,
+    decimal_number,
+    family_of,
+    fill,
+    guests,
+    object_of,
+    require_token,
+    token_line,
+    whole_number,
+)
+
 Options = Dict[str, Any]  # see :func:`.command.options_of`
-TOKEN_VARIABLE = "OFFLOAD_LAB_TOKEN"
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
 MOST_SEGMENTS = 64  # datagrams of one call (UDP_MAX_SEGMENTS of linux/udp.h before 6.9)
 EXAMINED = 1000  # calls that take in datagrams and look at their size; it takes time
-LARGEST_DATAGRAM = 65507  # bytes that IPv4 carries in a UDP datagram
-# linux/udp.h
-SOL_UDP = 17
-UDP_SEGMENT = 103
-UDP_GRO = 104
 IP_BIND_ADDRESS_NO_PORT = 24  # linux/in.h
 # linux/tcp.h; the second is a place in tcp_info
 TCP_CONGESTION = 13
 TCP_TOTAL_RETRANS = 100
 TIMEOUT = struct.Struct("ll")  # struct timeval
-NUMBER = struct.Struct("=I")
 SILENCE = 0.2  # s without a datagram, after which an end looks whether the other one has finished
 PATIENCE = 30.0  # s for an answer on the connection on which the ends speak
 CONNECTED = 8.0  # s; by then the SYN was retransmitted after 1 s and 3 s
 ASIDE = 0.1  # s that streams run before and after the requests that are counted
 FLOW = b"\0"  # how a short flow begins
-LINE = 4096  # bytes of a line between the ends
-DEPTH = 32  # brackets in a line
 GRACE = 60.0  # s after its traffic, after which a process of the server is ended
 MOST_TESTS = 2100  # processes of the server; a cell has 2000 streams at most
 MESSAGES = ("message_size", "receive_size", "request_size", "response_size")
@@ -226,7 +238,7 @@ def batch(options: Options) -> bytes:
 
 def udp_socket(address: str, port: int, options: Options) -> socket.socket:
     """Return a bound socket that cuts and joins datagrams, where that is asked for."""
-    sock = socket.socket(_family(address), socket.SOCK_DGRAM)
+    sock = socket.socket(family_of(address), socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     _set_buffers(sock, options)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(SILENCE))
@@ -286,17 +298,6 @@ def receive_datagrams(sock: socket.socket, finished: Callable[[], bool]) -> Done
 
 
 # Requests
-
-
-def fill(sock: socket.socket, view: memoryview) -> bool:
-    """Read until the view is full; return whether it is."""
-    have = 0
-    while have < len(view):
-        got = sock.recv_into(view[have:])
-        if not got:
-            return False
-        have += got
-    return True
 
 
 class Latencies:
@@ -371,7 +372,7 @@ def ask(sock: socket.socket, options: Options, seconds: float, ticks: Ticks) -> 
         sock.send(request)
         try:
             got = sock.recv_into(answer)
-            if got < size and not udp and not (got and fill(sock, answer[got:])):
+            if got < size and not udp and not (got and fill(sock, answer[got:]) == size - got):
                 raise ConnectionError("the other end has closed the connection")
         except BlockingIOError:
             if not udp:
@@ -405,7 +406,7 @@ def answer_tcp(sock: socket.socket, options: Options) -> None:
     """Answer each request until the other end closes its sending side."""
     request = memoryview(bytearray(options["request_size"]))
     answer = bytes(options["response_size"])
-    while fill(sock, request):
+    while fill(sock, request) == len(request):
         sock.sendall(answer)
 
 
@@ -427,7 +428,7 @@ def flow(there: tuple[str, int], source: tuple[str, int] | None, request: bytes)
     """Make one connection with one request, to its end. The server closes it first, so that no port
     of the client has to wait in TIME_WAIT.
     """
-    with socket.socket(_family(there[0]), socket.SOCK_STREAM) as sock:
+    with socket.socket(family_of(there[0]), socket.SOCK_STREAM) as sock:
         if source:
             sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
             sock.bind(source)
@@ -462,10 +463,6 @@ def flows(options: Options, seconds: float, ticks: Ticks) -> Asking:
 
 
 # Both ends
-
-
-def _family(address: str) -> int:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 def _timeval(seconds: float) -> bytes:
@@ -536,32 +533,12 @@ class ControlLine:
             return False
 
 
-def _object(text: bytes) -> dict[str, object]:
-    """Return the object of a line; raise ValueError for any other text."""
-    if text.count(b"[") + text.count(b"{") > DEPTH:
-        raise ValueError("a line has too many brackets")
-    value = json.loads(text)
-    if not isinstance(value, dict):
-        raise ValueError("a line is not an object")
-    return value
-
-
 def _answer_of(text: bytes) -> dict[str, object]:
     """Return what the server says; raise ConnectionError where that is an error."""
-    heard = _object(text)
+    heard = object_of(text)
     if "error" in heard:
         raise ConnectionError(f"the server reports: {str(heard['error'])[:300]}")
     return heard
-
-
-def _number(options: Options, key: str) -> float:
-    """Return a number that a client asks for; raise ValueError where it is out of its range."""
-    value: Any = options.get(key)
-    kinds = (int, float) if key in FRACTIONS else (int,)
-    least, most = RANGES[key]
-    if type(value) not in kinds or not least <= value <= most:
-        raise ValueError(f"{key} is not a number from {least} to {most}")
-    return float(value) if key in FRACTIONS else int(value)
 
 
 def _in_words(error: Exception) -> str:
@@ -578,7 +555,8 @@ def checked(options: Options) -> Options:
         raise ValueError("the server has no such test")
     for key in RANGES:
         if key in options or key in ("seconds", *TESTS[result["test"]]):
-            result[key] = _number(options, key)
+            read = decimal_number if key in FRACTIONS else whole_number
+            result[key] = read(options, key, RANGES)
     for key in SWITCHES:
         if type(options.get(key, True)) is not bool:
             raise ValueError(f"{key} is neither true nor false")
@@ -589,209 +567,6 @@ def checked(options: Options) -> Options:
             raise ValueError("congestion_control is not the name of an algorithm")
         result["congestion_control"] = name
     return result
-
-
-# The server's door. Engine payload has the same text: each file runs alone on a node.
-
-PAUSE = 0.02  # s, where the kernel has no memory or descriptors for another connection
-BEAT = 0.25  # s between two sweeps, and the most that is waited for one connection
-CAREFUL = 10.0  # s in which no connection is waited for, since one has waited
-TO_SPEAK = 5.0  # s for a connection to show the token and say what it wants
-MOST_CALLERS = 2048
-FILES = 4096  # descriptors of the server, where its limit allows them
-TOKEN = re.compile(r"[A-Za-z0-9]{16,128}\Z")
-MOST_GUESTS = 1 << 20  # characters of standard input
-
-
-class Guests(NamedTuple):
-    """Who may use a server."""
-
-    token: bytes  # the first line of a connection
-    peers: frozenset[str]
-
-
-def guests(text: str) -> Guests:
-    """Return who may use the server, of ``{"token": "...", "peers": ["192.0.2.1"]}``."""
-    try:
-        document = json.loads(text)
-        peers = frozenset(map(_plain_address, document["peers"]))
-        if not TOKEN.match(document["token"]) or not peers:
-            raise ValueError("the token is too short, or there are no peers")
-        return Guests(document["token"].encode() + b"\n", peers)
-    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        sys.stderr.write(f"standard input does not say who may connect: {error}\n")
-        raise SystemExit(2)
-
-
-def _plain_address(address: str) -> str:
-    """Return an address as the kernel writes it."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.inet_ntop(family, socket.inet_pton(family, address.partition("%")[0]))
-
-
-class Caller:
-    """A connection that the listening process has not given away yet."""
-
-    until = 0.0
-    text = b""
-    trusted = False  # it has shown the token
-    waits_for = select.EPOLLIN
-    got = 0  # bytes
-    sent = 0
-
-    def __init__(self, connection: socket.socket, peer: str) -> None:
-        self.connection = connection
-        self.peer = peer
-
-
-class Door:
-    """Accepts connections, and gives away those that come from a peer and show the token.
-
-    All others cost a bounded time and memory. While one waits, no call waits for another.
-    """
-
-    def __init__(self, address: str, port: int, who: Guests, most: int = MOST_CALLERS) -> None:
-        self.here = (address, port)
-        self.who = who
-        self.most = most  # connections that wait; the oldest of an address goes first
-        self.peers = who.peers
-        self.callers: dict[int, Caller] = {}  # by descriptor, the oldest first
-        self.due = 0.0
-        self.careful = 0.0  # until when a call waits for many connections, not for one
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.listener = socket.socket(family, socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # accepted sockets have it, too
-            beat = struct.pack("ll", 0, int(BEAT * 1e6))
-            self.listener.setsockopt(socket.SOL_SOCKET, option, beat)
-        self.listener.bind(self.here)
-        self.listener.listen(1024)
-        self.poll = select.epoll()
-
-    def shut(self) -> None:
-        """Close the door in this process."""
-        self.poll.close()
-        self.listener.close()
-
-    def run(self) -> None:
-        """Serve for ever."""
-        while True:
-            self.step()
-
-    def step(self) -> None:
-        """Serve for a beat, or one connection."""
-        try:
-            if time.monotonic() >= self.due:
-                self.sweep()
-            if self.careful:
-                self.turn()
-            else:
-                self.accept(0)
-        except Exception:  # no input ends the server
-            time.sleep(PAUSE)
-
-    def turn(self) -> None:
-        """Serve those who have come or said something."""
-        for descriptor, _event in self.poll.poll(BEAT):
-            caller = self.callers.get(descriptor)
-            if caller:
-                self.attend(caller, socket.MSG_DONTWAIT)
-            elif descriptor == self.listener.fileno():
-                self.accept(socket.MSG_DONTWAIT)
-
-    def sweep(self) -> None:
-        """Close the connections that have had their time."""
-        now = time.monotonic()
-        self.due = now + BEAT
-        for caller in list(self.callers.values()):
-            if caller.until < now:
-                self.close(caller)
-        if self.careful and self.careful < now and not self.callers:
-            self.careful = 0.0
-            self.poll.unregister(self.listener)
-
-    def accept(self, flags: int) -> None:
-        """Let in one connection."""
-        try:
-            connection, address = self.listener.accept()
-        except BlockingIOError:  # nobody has come
-            return
-        except OSError:  # no descriptor or memory is left
-            self.make_room()
-            time.sleep(PAUSE)
-            return
-        peer = address[0]
-        if not self.peers or peer in self.peers or peer.partition("%")[0] in self.peers:
-            try:
-                self.admit(connection, peer, flags)
-            except Exception:  # it has gone already
-                connection.close()
-        else:
-            connection.close()
-
-    def admit(self, connection: socket.socket, peer: str, flags: int) -> None:
-        """Begin with a connection of a peer."""
-        self.attend(Caller(connection, peer), flags)
-
-    def make_room(self) -> None:
-        """Close the oldest connection of the address that has most of those that wait."""
-        counts = collections.Counter(caller.peer for caller in self.callers.values())
-        for peer, _count in counts.most_common(1):
-            self.close(next(waiting for waiting in self.callers.values() if waiting.peer == peer))
-
-    def attend(self, caller: Caller, flags: int) -> None:
-        """Do what a connection asks for; where it has not said all of that, wait for more."""
-        try:
-            done = self.hear(caller, flags)
-        except BlockingIOError:
-            done = False
-        except Exception:  # whatever it says ends this connection alone
-            done = True
-        descriptor = caller.connection.fileno()
-        if done:
-            self.close(caller)
-        elif descriptor in self.callers:
-            self.poll.modify(descriptor, caller.waits_for)
-        else:
-            self.keep_waiting(caller)
-
-    def keep_waiting(self, caller: Caller) -> None:
-        """Wait for what a connection has not said yet."""
-        if len(self.callers) >= self.most:
-            self.make_room()
-        if not self.careful:
-            self.poll.register(self.listener, select.EPOLLIN)
-        now = time.monotonic()
-        self.careful = now + CAREFUL
-        caller.until = now + TO_SPEAK
-        self.callers[caller.connection.fileno()] = caller
-        self.poll.register(caller.connection, caller.waits_for)
-
-    def release(self, caller: Caller) -> None:
-        """Forget a connection that somebody else goes on with."""
-        descriptor = caller.connection.fileno()
-        if self.callers.pop(descriptor, None):
-            self.poll.unregister(descriptor)
-
-    def close(self, caller: Caller) -> None:
-        """Forget a connection, and close it here."""
-        self.release(caller)
-        caller.connection.close()
-
-    def knows(self, token: bytes) -> bool:
-        """Return whether a line is the token."""
-        return hmac.compare_digest(token, self.who.token)
-
-    def hear(self, caller: Caller, flags: int) -> bool:
-        """Hear a connection; return whether the listening process has done with it."""
-        raise NotImplementedError
-
-
-def allow_many_files() -> None:
-    """Raise the limit of open files as far as the server may need."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 # The server
@@ -887,7 +662,7 @@ class SocketsServer(Door):
 
     def start(self, caller: Caller, line: bytes) -> None:
         """Start the process that does what a connection asks for."""
-        options = checked(_object(line))
+        options = checked(object_of(line))
         if len(self.tests) >= MOST_TESTS:
             raise ValueError("the server has too many tests")
         if options["test"] == "TCP_CRR":
@@ -1054,8 +829,7 @@ class SocketsClient:
     def begin(self, **more: object) -> dict[str, object]:
         """Ask for the test, and wait for what has to come before the traffic; return the answer."""
         options = {key: value for key, value in self.options.items() if key != "streams"}
-        token = os.environ[TOKEN_VARIABLE].encode() + b"\n"
-        self.control.say({**options, **more}, token)
+        self.control.say({**options, **more}, token_line())
         ready = self.control.hear()
         if self.starter:
             self.starter.recv(1)
@@ -1199,7 +973,7 @@ class LoadingStream:
     def result(self) -> dict[str, object]:
         """Return what the stream found, once it has ended."""
         with self.ours.makefile("rb") as answer:
-            return _object(answer.read() or b'{"error": "a stream has ended early"}')
+            return object_of(answer.read() or b'{"error": "a stream has ended early"}')
 
 
 def measured(options: Options, starter: socket.socket | None = None) -> dict[str, object]:
@@ -1237,8 +1011,7 @@ def main(argv: list[str]) -> None:
     if argv[0] == "serve":
         allow_many_files()
         SocketsServer(argv[1], int(argv[2]), guests(sys.stdin.read(MOST_GUESTS))).run()
-    if TOKEN_VARIABLE not in os.environ:
-        raise SystemExit(f"the variable {TOKEN_VARIABLE} is missing")
+    require_token()
     result = measured(json.loads(argv[1]))
     errors = errors_of(result)
     if errors:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -15,17 +17,21 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._engines import workload
+from ansible_collections.offload.lab.plugins.module_utils._engines import wire, workload
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import (
+    command as payload_command,
+)
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
+    command as sockets_command,
+)
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import sockets
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
     traffic as sockets_traffic,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file
 
-BOTH = (sockets_traffic, payload)
 TOKEN = "0123456789abcdef" * 2
-SAME = ("Guests", "guests", "_plain_address", "Caller", "Door", "allow_many_files", "_object")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: (
@@ -34,22 +40,40 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_both_scripts_have_the_same_door(name):
-    """Each file runs alone on a node, so the text is there twice."""
-    texts = [inspect.getsource(getattr(script, name)) for script in BOTH]
-    assert texts[0] == texts[1]
+def defined(module):
+    """Return the names that a module defines itself."""
+    names = set()
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(target.id for target in targets)
+    return names
 
 
-@pytest.mark.parametrize("script", BOTH)
-def test_guests_have_a_token_and_addresses(script):
+@pytest.mark.parametrize("traffic", [sockets_traffic, payload])
+def test_no_name_of_a_script_is_defined_in_both_of_its_files(traffic):
+    assert defined(wire) & defined(traffic) == set()
+
+
+@pytest.mark.parametrize("engine", [sockets_command, payload_command])
+def test_a_script_imports_the_standard_library_alone(engine):
+    for node in ast.walk(ast.parse(engine.text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            assert node.module in ("__future__", *sys.stdlib_module_names)
+        elif isinstance(node, ast.Import):
+            assert {alias.name for alias in node.names} <= sys.stdlib_module_names
+
+
+def test_guests_have_a_token_and_addresses():
     peers = ["192.0.2.1", "fd00:0::2", "fe80::1%eth0"]
-    who = script.guests(json.dumps({"token": TOKEN, "peers": peers}))
+    who = wire.guests(json.dumps({"token": TOKEN, "peers": peers}))
     assert who.token == f"{TOKEN}\n".encode()
     assert who.peers == {"192.0.2.1", "fd00::2", "fe80::1"}
 
 
-@pytest.mark.parametrize("script", BOTH)
 @pytest.mark.parametrize(
     "text",
     [
@@ -67,9 +91,9 @@ def test_guests_have_a_token_and_addresses(script):
         json.dumps({"token": f"{TOKEN}\n", "peers": ["192.0.2.1"]}),
     ],
 )
-def test_without_guests_a_server_does_not_start(script, text, capsys):
+def test_without_guests_a_server_does_not_start(text, capsys):
     with pytest.raises(SystemExit) as ended:
-        script.guests(text)
+        wire.guests(text)
     assert ended.value.code == 2
     assert "standard input does not say who may connect" in capsys.readouterr().err
 
@@ -94,7 +118,7 @@ def test_a_client_may_ask_for_all_that_a_workload_can_be():
     assert ranges["seconds"][1] >= 86400 + 600 + 1
     assert ranges["before"][1] >= 86400 // 2
     assert set(sockets_traffic.TESTS) == set(sockets.Sockets.tests)
-    assert min(script.MOST_CALLERS for script in BOTH) >= 1024
+    assert wire.MOST_CALLERS >= 1024
     assert sockets_traffic.MOST_TESTS >= network.MOST_STREAMS
     assert payload.MOST_CHECKS >= network.MOST_STREAMS
     assert payload.RANGES["seconds"][1] >= max(payload.TCP_ROUND, payload.UDP_ROUND)
@@ -118,13 +142,19 @@ def test_values_that_no_workload_has_are_refused(key, value):
         sockets_traffic.checked({**REQUEST, key: value})
 
 
-@pytest.mark.parametrize("key", ["seconds", "rate", "unit", "seed", "segment", "port"])
+@pytest.mark.parametrize("key", payload.RANGES)
 @pytest.mark.parametrize(
     "value", [-1, 1 << 32, 10**400, float("nan"), float("inf"), "1", True, None, [], {}]
 )
 def test_numbers_that_no_check_has_are_refused(key, value):
     with pytest.raises(ValueError, match=key):
-        payload._number({key: value}, key)
+        wire.decimal_number({key: value}, key, payload.RANGES)
+
+
+@pytest.mark.parametrize("value", [0.5, True])
+def test_a_whole_number_is_no_fraction(value):
+    with pytest.raises(ValueError, match="port"):
+        wire.whole_number({"port": value}, "port", payload.RANGES)
 
 
 @given(JSON)
@@ -137,19 +167,17 @@ def test_any_json_is_refused_or_in_its_ranges(value):
         assert 0 < request["seconds"] <= 90000 and 1 <= request["request_size"] <= 1 << 24
 
 
-@pytest.mark.parametrize("script", BOTH)
 @given(data=st.data())
-def test_any_line_is_an_object_or_refused(script, data):
+def test_any_line_is_an_object_or_refused(data):
     text = data.draw(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
     with contextlib.suppress(ValueError):
-        assert isinstance(script._object(text), dict)
+        assert isinstance(wire.object_of(text), dict)
 
 
-@pytest.mark.parametrize("script", BOTH)
 @pytest.mark.parametrize("bracket", [b"[", b'{"a":'])
-def test_brackets_are_counted_before_a_line_is_read(script, bracket):
+def test_brackets_are_counted_before_a_line_is_read(bracket):
     with pytest.raises(ValueError, match="brackets"):
-        script._object(bracket * 30_000)
+        wire.object_of(bracket * 30_000)
 
 
 def test_an_algorithm_that_the_kernel_has_not_loaded_is_not_named_to_it(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.offload.lab.plugins.module_utils._engines import wire
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 
@@ -115,7 +116,7 @@ def test_where_the_kernel_does_not_cut_datagrams_they_go_one_by_one(monkeypatch)
     monkeypatch.setattr(traffic, "udp_socket", never_cuts)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    who = traffic.Guests(f"{TOKEN}\n".encode(), frozenset(["127.0.0.1"]))
+    who = wire.Guests(f"{TOKEN}\n".encode(), frozenset(["127.0.0.1"]))
     server = traffic.PayloadServer("127.0.0.1", port, who)
     threading.Thread(target=server.run, daemon=True).start()
     assert wait_until(lambda: listens("127.0.0.1", port))

@@ -15,6 +15,7 @@ import threading
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines import wire
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
 from ansible_collections.offload.lab.plugins.module_utils._host import daemons
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
@@ -50,7 +51,7 @@ def free_port():
 @contextlib.contextmanager
 def served():
     """Run a server that lets nobody of this host in; give its port."""
-    door = traffic.PayloadServer(HERE, 0, traffic.Guests(b"x" * 33, frozenset(["192.0.2.1"])))
+    door = traffic.PayloadServer(HERE, 0, wire.Guests(b"x" * 33, frozenset(["192.0.2.1"])))
     ended = threading.Event()
 
     def serve():

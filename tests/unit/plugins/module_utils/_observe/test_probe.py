@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic
+from ansible_collections.offload.lab.plugins.module_utils._engines import wire
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe as observe_probe
 
 
@@ -149,8 +149,8 @@ def test_strangers_that_wait_do_not_keep_a_client_out(server):
 def test_a_connection_that_is_gone_before_it_is_served_costs_no_pause(server, monkeypatch):
     """Each pause is a time in which nobody is let in: a flood of resets would fill the queue."""
     pauses = []
-    monkeypatch.setattr(traffic.time, "sleep", pauses.append)
-    monkeypatch.setattr(traffic.Door, "attend", lambda *_given: 1 / 0)
+    monkeypatch.setattr(wire.time, "sleep", pauses.append)
+    monkeypatch.setattr(wire.Door, "attend", lambda *_given: 1 / 0)
     with socket.create_connection(server.listener.getsockname()) as connection:
         connection.settimeout(30)
         with contextlib.suppress(ConnectionResetError):

@@ -16,12 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, ParseError
-from ansible_collections.offload.lab.plugins.module_utils._engines import engine, workload
+from ansible_collections.offload.lab.plugins.module_utils._engines import engine, wire, workload
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import (
     engine_named,
     engine_that_started,
 )
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import output, traffic
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
+    command,
+    output,
+    traffic,
+)
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
 
@@ -201,7 +205,7 @@ def server():
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ours = engine_named("sockets")
-    argv = [sys.executable, traffic.__file__, *ours.serve("127.0.0.1", port)[3:]]
+    argv = [sys.executable, "-c", command.text(), *ours.serve("127.0.0.1", port)[3:]]
     with subprocess.Popen(argv, start_new_session=True, stdin=subprocess.PIPE) as process:
         process.stdin.write(json.dumps({"token": TOKEN, "peers": ["127.0.0.1"]}).encode())
         process.stdin.close()
@@ -301,11 +305,11 @@ def datagrams_taken_in(sends, joined):
     """Return what a receiver counts of (bytes, bytes of each datagram) that are sent to it."""
     receiver = traffic.udp_socket("127.0.0.1", 0, {})
     if joined:
-        receiver.setsockopt(traffic.SOL_UDP, traffic.UDP_GRO, 1)
+        receiver.setsockopt(wire.SOL_UDP, wire.UDP_GRO, 1)
     with receiver, traffic.udp_socket("127.0.0.1", 0, {}) as sender:
         sender.connect(receiver.getsockname())
         for size, each in sends:
-            sender.setsockopt(traffic.SOL_UDP, traffic.UDP_SEGMENT, each)
+            sender.setsockopt(wire.SOL_UDP, wire.UDP_SEGMENT, each)
             sender.send(bytes(size))
         return traffic.receive_datagrams(receiver, lambda: True)
 
