@@ -22,9 +22,8 @@ from .._campaign.plan_file import paths_of
 
 TROUBLED = 8.0  # trials in trouble that each profile should have if it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
-FEWEST_OF_ONE_CLASS = (
-    6  # the same, where an end has one class of devices, and so one profile with it on
-)
+# The same, where an end has one class of devices, and so one profile with it on
+FEWEST_OF_ONE_CLASS = 6
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
 SHORTEST = 1.0  # s of a check that a path needs on which nothing passes

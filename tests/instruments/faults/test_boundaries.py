@@ -24,13 +24,19 @@ pytestmark = (
 )  # each strike waits for the switch, and the machine must be its own
 ALL = os.environ.get("OFFLOAD_LAB_FAULTS") == "all"
 LABS = 5 if ALL else 1  # while one waits for its switch, the others are struck
-# Where a guard could be missing: when the servers run, between snapshot and change, and before the node
-# is restored.
-MEASURE = ("Check the ends of all paths", "See in the packets", "Restore the node, forget")
+# The first task after the visits of a block: the node has the profile of the last one.
+VISITED = "See how far the campaign is"
+# Where a guard could be missing: when the servers run, between snapshot and change, after a change, and
+# before the node is restored.
+MEASURE = (
+    "Check the ends of all paths",
+    "Apply the profile",
+    VISITED,
+    "Restore the node, forget",
+)
 # On an existing network, also when nothing is changed yet, and when the node was restored.
 OWN = (
     "Make the paths of what the nodes found",
-    "Apply the profile",
     *MEASURE,
     "Complete the manifest",
 )
@@ -181,7 +187,7 @@ def test_restore(labs, tmp_path):
 
     def one(lab, number):
         campaign = measuring(tmp_path, f"restored{number}")
-        boundaries.play(lab, tmp_path, "measure", campaign, kill_task="See in the packets")
+        boundaries.play(lab, tmp_path, "measure", campaign, kill_task=VISITED)
         return strike((lab, tmp_path, "restore", {}), number, [before[lab.name]])
 
     before = {lab.name: boundaries.state(lab) for lab in labs}
