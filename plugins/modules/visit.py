@@ -469,7 +469,7 @@ def strike_asked_again(params: dict[str, Any]) -> strikes.Strike | None:
     if not params["probe"] or not strikes.are_expected():
         return None
     with contextlib.suppress(*UNREACHABLE):
-        return strike_at(Probe(**params["probe"], timeout=PROBE_S, patience=PROBE_S))
+        return strike_at(Probe(**params["probe"], timeout=RESTORED_S, patience=PROBE_S))
     return None
 
 
@@ -542,8 +542,12 @@ def path_is_tested(params: dict[str, Any]) -> bool:
     return params["engines"] == ["payload"]
 
 
-# s for a connection, and for an answer: what is lost is sent again after 1 s (RFC 6298)
+# s for an answer: what is lost is sent again
 PROBE_S = 1.5
+# s for each try to connect. A second try costs less than the 1 s after which a SYN is sent again.
+CONNECT_S = (0.3, 0.6)
+# s for a connection to a node that has restored itself; its addresses answer within strikes.ANSWER_S
+RESTORED_S = 0.5
 
 
 def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | None:
@@ -554,13 +558,16 @@ def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | Non
         return None
     if not path_is_tested(module.params):
         return Probe(**asked)
-    try:
-        probe = Probe(**asked, timeout=PROBE_S, patience=PROBE_S)
-        probe.clock()
-    except (LabError, OSError) as error:
-        module.warn(f"The probe of the other node cannot be reached ({error}). {UNSEEN}")
-        return None
-    return probe
+    reasons = []
+    for seconds in CONNECT_S:
+        try:
+            probe = Probe(**asked, timeout=seconds, patience=PROBE_S)
+            probe.clock()
+            return probe
+        except (LabError, OSError) as error:
+            reasons.append(error)
+    module.warn(f"The probe of the other node cannot be reached ({reasons[-1]}). {UNSEEN}")
+    return None
 
 
 def sampled(

@@ -72,3 +72,25 @@ def make_tunnel(lab, me):
     for command in commands(me):
         if "flannel.1" in command:
             lab.inside(me, *command)
+
+
+def drop(lab):
+    """Have node 2 forward nothing to its pods."""
+    for rule in (
+        f"add table ip {lab.name}",
+        f"add chain ip {lab.name} forward {{ type filter hook forward priority 0; policy drop; }}",
+    ):
+        lab.inside(2, "nft", *rule.split())
+
+
+def misplace(lab):
+    """Give the tunnel of node 2 another VNI."""
+    lab.inside(2, "ip", "link", "del", "flannel.1")
+    for command in commands(2):
+        if "flannel.1" in command:
+            lab.inside(2, *("2" if before == "id" else word for before, word in pairs(command)))
+
+
+def pairs(words):
+    """Return each word with the one before it."""
+    return zip(["", *words], words)

@@ -11,7 +11,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.tests.system.pods import lab_of_pods, unlike
+from ansible_collections.offload.lab.tests.system.pods import drop, lab_of_pods, misplace, unlike
 
 ENDS = [{"name": "pods", "netns": "pod"}]
 CAMPAIGN = {
@@ -31,30 +31,6 @@ CAMPAIGN = {
 def pods(lab_packages_required):
     with lab_of_pods("systestdies") as lab:
         yield lab
-
-
-def drop(lab):
-    """Have node2 forward nothing to its pods."""
-    for rule in (
-        "add table ip systestdies",
-        "add chain ip systestdies forward { type filter hook forward priority 0; policy drop; }",
-    ):
-        lab.inside(2, "nft", *rule.split())
-
-
-def misplace(lab):
-    """Give the tunnel of node2 another VNI."""
-    lab.inside(2, "ip", "link", "del", "flannel.1")
-    for line in (
-        "link add flannel.1 mtu 1450 type vxlan id 2 dev underlay0 dstport 8472 nolearning local 198.18.0.2",
-        "addr add 10.244.2.0/32 dev flannel.1",
-        "link set flannel.1 address 02:00:00:00:00:02 up",
-        "neigh add 10.244.1.0 lladdr 02:00:00:00:00:01 dev flannel.1",
-        "route add 10.244.1.0/24 via 10.244.1.0 dev flannel.1 onlink",
-    ):
-        lab.inside(2, "ip", *line.split())
-    far = ("02:00:00:00:00:01", "dev", "flannel.1", "dst", "198.18.0.1")
-    lab.inside(2, "bridge", "fdb", "append", *far)
 
 
 @pytest.mark.parametrize(

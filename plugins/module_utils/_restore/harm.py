@@ -29,8 +29,9 @@ from .strikes import ANSWER_S
 
 PATIENCE_S = 1.2  # without an answer; with the restore a node is back within 2 seconds
 LEAST_REQUESTS = 3  # that stay without an answer: one packet is lost on the best of networks
-FIRST_ANSWER_S = 1.0  # that an answer may take when the switch is armed
-FIRST_REQUESTS = 4  # then, to an address that does not answer
+# Requests to an address that does not answer when the switch is armed. They take 2 s together: the
+# kernel asks for a neighbour again after 1 s.
+FIRST_REQUESTS = 5
 CHECK_S = 2.0  # that a check may take
 CHECK_PAUSE_S = 0.5  # between two runs of a check
 KILLED_S = 0.5  # in which a check that was killed is gone
@@ -103,7 +104,7 @@ def without_silent(watched: Watchlist) -> Watchlist:
     for _request in range(FIRST_REQUESTS):  # the first may wait for a neighbour, and be lost
         waiting = [target for target in targets if target not in answering]
         if waiting:
-            answering |= echo.ask(waiting, FIRST_ANSWER_S)
+            answering |= echo.ask(waiting, ANSWER_S)
     kept: list[Answering] = []
     silent: list[Answering] = []
     for target in targets:

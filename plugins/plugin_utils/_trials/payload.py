@@ -19,6 +19,7 @@ from ...module_utils._engines.payload.result import (
     Pings,
     Size,
 )
+from ...module_utils._engines.payload.traffic import PINGS_SAID
 from .nouns import NOTHING, Trial
 
 # Errors that the kernel counts, and what each means.
@@ -289,9 +290,9 @@ def joined_sizes(parts: list[Payload]) -> dict[str, Size]:
 
 
 def joined_pings(parts: list[Payload]) -> Pings | None:
-    """Return which pings were answered in all checks; None where none was sent."""
+    """Return which pings were answered in all checks; None where that is not known of each."""
     seen = [part["pings"] for part in parts if "pings" in part]
-    if not seen:
+    if not seen or len(seen) < len(parts):
         return None
     return {
         "small": all(pings["small"] for pings in seen),
@@ -319,8 +320,14 @@ def _without_result(trial: Trial) -> Payload | None:
     """Return what the check of a trial says that has no result."""
     if trial.get("path_stopped"):
         return {**_unfinished(SILENT), "pings": {"small": False, "large": False}}
-    failed = any(stream["rc"] for stream in trial.get("streams") or ())
-    return _unfinished(STOPPED) if failed else None
+    failed = [stream for stream in trial.get("streams") or () if stream["rc"]]
+    if not failed:
+        return None
+    stopped = _unfinished(STOPPED)
+    pings = [PINGS_SAID[text] for text in PINGS_SAID if text in (failed[0].get("stderr") or "")]
+    if pings:
+        stopped["pings"] = {"small": pings[0]["small"], "large": pings[0]["large"]}
+    return stopped
 
 
 def _unfinished(error: str) -> Payload:

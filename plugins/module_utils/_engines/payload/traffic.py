@@ -16,6 +16,7 @@ other end may ask for is bounded by :data:`RANGES`. No input ends the listening 
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import errno
 import json
@@ -124,6 +125,18 @@ ECHO_HEAD = struct.Struct("!BBHHH")  # type, code, checksum, identifier, number
 ECHO_TRIES = 2
 ECHO_WAIT = 0.5
 SMALL_PING = 84  # bytes of the packet, as ping sends it
+# What a client says of pings to an end that takes no connection
+PINGS_SAID = {
+    ", though it answers a ping, also in a packet of the path's MTU": {
+        "small": True,
+        "large": True,
+    },
+    ", though it answers a small ping, but none in a packet of the path's MTU": {
+        "small": True,
+        "large": False,
+    },
+    ", and it answers no ping": {"small": False, "large": False},
+}
 MOST_CHECKS = 2100  # threads of the server; a cell has 2000 streams at most
 STACK = 1 << 19  # bytes of a thread's stack
 # What a client may ask for: the least and the most.
@@ -575,10 +588,11 @@ def receive_sizes(sock: socket.socket, control: Control, family: int) -> None:
     control.say(largest=largest)
 
 
-def answers(address: str, local: str | None, family: int) -> dict[str, bool]:
-    """Return whether ICMP echo requests are answered: a small one, and one in a packet of the path's
-    MTU that may not be fragmented. Nothing where none can be sent: this process may not, or the way
-    to the other end has gone.
+def echoed(address: str, local: str | None, family: int, size: int | None = None) -> bool | None:
+    """Return whether an ICMP echo request is answered that may not be fragmented; None where none can be
+    sent: this process may not, or the way to the other end has gone.
+
+    ``size`` is that of the packet in bytes, the path's MTU by default.
     """
     with contextlib.suppress(OSError), socket.socket(
         family, socket.SOCK_RAW, ECHO[family][0]
@@ -590,10 +604,17 @@ def answers(address: str, local: str | None, family: int) -> dict[str, bool]:
         sock.connect((address, 0))
         sock.settimeout(ECHO_WAIT)
         mtu = min(sock.getsockopt(*MTU_OF[family]), LARGEST_PACKET)
-        small = any(_answered(sock, family, SMALL_PING) for _try in range(ECHO_TRIES))
-        large = small and any(_answered(sock, family, mtu) for _try in range(ECHO_TRIES))
-        return {"small": small, "large": large}
-    return {}
+        return any(_answered(sock, family, size or mtu) for _try in range(ECHO_TRIES))
+    return None
+
+
+def pings(small: bool | None, address: str, local: str | None, family: int) -> dict[str, bool]:
+    """Return which echo requests are answered: the small one, and one in a packet of the path's MTU.
+    Nothing where none can be sent.
+    """
+    if small is None:
+        return {}
+    return {"small": small, "large": bool(small and echoed(address, local, family))}
 
 
 def _answered(sock: socket.socket, family: int, size: int) -> bool:
@@ -950,23 +971,26 @@ def check(
     address: str, port: int, seconds: float, rate: float, local: str | None
 ) -> dict[str, object]:
     """Return what was found, see :mod:`.result`."""
-    family = family_of(address)
+    there = (address, local, family_of(address))
     before = counters()
     began = time.monotonic()
+    # Beside the connection: on a dead path each of them takes a second.
+    thread = concurrent.futures.ThreadPoolExecutor(1)
+    small = thread.submit(echoed, *there, SMALL_PING)
+    thread.shutdown(wait=False)
     try:
         client = Client(address, port, rate, local)
     except OSError as problem:
-        pings = answers(address, local, family)
-        raise OSError(f"{problem}{_answered_though(pings)}") from problem
+        raise OSError(f"{problem}{_said(pings(small.result(), *there))}") from problem
     error = None
-    there: dict[str, object] = {}
+    counts: dict[str, object] = {}
     sizes: dict[str, object] = {}
     try:
         for direction in ("forward", "reverse"):
             sizes[direction] = client.path_size(direction)
         client.check(seconds)
         client.control.say(do="counters")
-        there = client.control.hear()
+        counts = client.control.hear()
     except (OSError, ValueError, KeyError) as problem:
         error = str(problem) or type(problem).__name__
     return {
@@ -974,20 +998,16 @@ def check(
         "mss": client.unit,
         "sizes": sizes,
         # Last: what a router answers to a large one tells the kernel the path's MTU.
-        "pings": answers(address, local, family),
+        "pings": pings(small.result(), *there),
         "checks": {name: report.shown() for name, report in client.reports.items()},
-        "counters": {"client": counted(before), "server": there},
+        "counters": {"client": counted(before), "server": counts},
         "error": error,
     }
 
 
-def _answered_though(pings: dict[str, bool]) -> str:
+def _said(answered: dict[str, bool]) -> str:
     """Return in words which pings the other end answers that takes no connection."""
-    if pings.get("large"):
-        return ", though it answers a ping, also in a packet of the path's MTU"
-    if pings.get("small"):
-        return ", though it answers a small ping, but none in a packet of the path's MTU"
-    return ""
+    return next((text for text, these in PINGS_SAID.items() if these == answered), "")
 
 
 def main(argv: list[str]) -> None:

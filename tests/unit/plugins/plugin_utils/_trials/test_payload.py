@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import ParseError
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload.traffic import PINGS_SAID
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 
@@ -148,3 +149,22 @@ def test_pings_count_where_all_were_answered():
         parts.append(result.parse(json.dumps(result_lines)))
     assert payload.joined(parts)["pings"] == {"small": True, "large": False}
     assert "pings" not in payload.joined([result.parse(said())])  # of an earlier version
+
+
+def dead(stderr):
+    """Return the check of a trial whose client got no connection."""
+    stream = {"rc": 1, "raw": "", "stderr": stderr}
+    trial = {"workload": {"test": "PAYLOAD"}, "result": {}, "streams": [stream]}
+    return payload.checked(trial)
+
+
+@pytest.mark.parametrize("text, pings", PINGS_SAID.items())
+def test_a_client_without_a_connection_says_which_pings_are_answered(text, pings):
+    check = dead(f"no payload server answers at 10.0.0.2 port 12868: timed out{text}\n")
+    assert (check["error"], check["pings"]) == (payload.STOPPED, pings)
+
+
+def test_nothing_is_said_of_pings_where_a_check_does_not_know_them():
+    answered = {**result.parse(said()), "pings": {"small": True, "large": True}}
+    assert payload.joined_pings([answered, answered]) == answered["pings"]
+    assert payload.joined_pings([answered, dead("no payload server answers: timed out")]) is None

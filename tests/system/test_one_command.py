@@ -1,0 +1,106 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bare command over SSH with sudo, on two hosts with pods behind a bridge and VXLAN: what it names,
+whether the cure is confirmed, and whether the hosts are as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import yaml
+
+from ansible_collections.offload.lab.tests.system import ssh_nodes
+from ansible_collections.offload.lab.tests.system.pods import drop, lab_of_pods, misplace, unlike
+
+pytestmark = pytest.mark.nightly  # four minutes each
+# What the card does below the client's tunnel, and the cure
+OFFLOADS = {
+    "unfilled in each packet": ("checksum_unfilled:1:tx", {"tx_at_client_underlay": "off"}),
+    "unfilled in one of ten": ("checksum_unfilled:0.1:tx", {"tx_at_client_underlay": "off"}),
+    "unfilled in one of a hundred": ("checksum_unfilled:0.01:tx", {"tx_at_client_underlay": "off"}),
+    "unfilled in TCP inside the tunnel": (
+        "checksum_unfilled:1:tunnel+tcp+tx",
+        {"tx_at_client_underlay": "off"},
+    ),
+    "cuts inside the tunnel are dropped": (
+        "dropped:1:tunnel+tso",
+        {"tx-udp_tnl-csum-segmentation_at_client_underlay": "off"},
+    ),
+}
+
+
+def ends(me):
+    return [{"name": "pods", "netns": "pod", "address": f"10.244.{3 - me}.5"}]
+
+
+@pytest.fixture
+def pods_by_ssh(lab_packages_required, tmp_path, monkeypatch):
+    """Return a function that makes the lab with a card, and gives it with its inventory."""
+    with contextlib.ExitStack() as stack:
+
+        def make(card=None, break_path=None):
+            if card:
+                monkeypatch.setenv("OFFLOAD_LAB_NIC", card)
+            lab = stack.enter_context(lab_of_pods("systestssh"))
+            inventory = stack.enter_context(ssh_nodes.over_ssh(lab, ends, tmp_path / "ssh"))
+            if break_path:
+                break_path(lab)
+            return lab, inventory
+
+        yield make
+
+
+def asked(lab, inventory, folder, record_property):
+    """Run the bare command; return what it says, on one line."""
+    before = lab.state()
+    output, seconds = ssh_nodes.play("integrity", inventory, folder / "results")
+    record_property("seconds", round(seconds))
+    print(f"{seconds:.0f} s")
+    ssh_nodes.close(lab)
+    assert unlike(before, lab.state()) == []
+    return " ".join(output.split())
+
+
+@pytest.mark.parametrize("card, cure", OFFLOADS.values(), ids=OFFLOADS)
+def test_the_bare_command_confirms_the_cure(pods_by_ssh, tmp_path, card, cure, record_property):
+    said = asked(*pods_by_ssh(card), tmp_path, record_property)
+    assert "The cure is confirmed in fresh trials:" in said, said[-3000:]
+    newest = max((tmp_path / "results").glob("*/recommended.yml"), key=lambda path: len(str(path)))
+    recommended = yaml.safe_load(newest.read_text())["offload_lab_recommended"]
+    assert (recommended["confirmed"], recommended["changes"]) == (True, cure)
+
+
+def misroute(lab):
+    """Send what node 2 has for the pods of node 1 nowhere."""
+    lab.inside(2, "ip", "route", "replace", "blackhole", "10.244.1.0/24")
+
+
+@pytest.mark.parametrize(
+    "break_path, device",
+    [(drop, "flannel.1 of hx2"), (misplace, "underlay0 of hx2"), (misroute, "")],
+    ids=["firewall", "VNI", "route"],
+)
+def test_a_path_that_is_dead_for_another_reason(
+    pods_by_ssh, tmp_path, break_path, device, record_property
+):
+    said = asked(*pods_by_ssh(None, break_path), tmp_path, record_property)
+    report = next((tmp_path / "results").glob("*/report.md")).read_text()
+    assert "Dead without these offloads too over pods" in report, said[-3000:]
+    assert "they were last seen at" in report and device in report, report
+
+
+def test_a_wire_that_corrupts_packets(pods_by_ssh, tmp_path, record_property):
+    said = asked(*pods_by_ssh("bit_flipped_late:0.002"), tmp_path, record_property)
+    report = next((tmp_path / "results").glob("*/report.md")).read_text()
+    assert "the wire or a card corrupts them" in report, said[-3000:]
+    assert not list((tmp_path / "results").glob("*-hop")), said[-3000:]
+
+
+def test_a_clean_path(pods_by_ssh, tmp_path, record_property):
+    said = asked(*pods_by_ssh(), tmp_path, record_property)
+    assert not list((tmp_path / "results").glob("*-hop")), said[-3000:]
+    report = next((tmp_path / "results").glob("*/report.md")).read_text()
+    assert "No broken offload was seen" in report or "clean" in report, report
