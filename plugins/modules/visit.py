@@ -542,9 +542,9 @@ def path_is_tested(params: dict[str, Any]) -> bool:
     return params["engines"] == ["payload"]
 
 
-# s for an answer: what is lost is sent again
+# s for an answer. TCP retransmits a lost request within this time.
 PROBE_S = 1.5
-# s for each try to connect. A second try costs less than the 1 s after which a SYN is sent again.
+# s for each try to connect. A second try costs less than the 1 s after which the kernel retransmits a SYN.
 CONNECT_S = (0.3, 0.6)
 # s for a connection to a node that has restored itself; its addresses answer within strikes.ANSWER_S
 RESTORED_S = 0.5

@@ -38,7 +38,7 @@ def ends(me):
 
 @pytest.fixture
 def pods_by_ssh(lab_packages_required, tmp_path, monkeypatch):
-    """Return a function that makes the lab with a card, and gives it with its inventory."""
+    """Return a function that makes a lab with a card, and returns the lab and its inventory."""
     with contextlib.ExitStack() as stack:
 
         def make(card=None, break_path=None):

@@ -592,7 +592,7 @@ def echoed(address: str, local: str | None, family: int, size: int | None = None
     """Return whether an ICMP echo request is answered that may not be fragmented; None where none can be
     sent: this process may not, or the way to the other end has gone.
 
-    ``size`` is that of the packet in bytes, the path's MTU by default.
+    ``size`` is the length of the packet in bytes, the path's MTU by default.
     """
     with contextlib.suppress(OSError), socket.socket(
         family, socket.SOCK_RAW, ECHO[family][0]
@@ -974,7 +974,7 @@ def check(
     there = (address, local, family_of(address))
     before = counters()
     began = time.monotonic()
-    # Beside the connection: on a dead path each of them takes a second.
+    # While the client connects: on a dead path each of them takes a second.
     thread = concurrent.futures.ThreadPoolExecutor(1)
     small = thread.submit(echoed, *there, SMALL_PING)
     thread.shutdown(wait=False)
