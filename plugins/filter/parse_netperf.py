@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils._engines.netperf.parse import parse_netperf as parse
 from ..module_utils._engines.netperf.values import Row
+from ..plugin_utils._netperf_logs.parse import parse_netperf as parse
 
 
 def parse_netperf(text: object) -> list[Row]:

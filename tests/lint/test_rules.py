@@ -47,7 +47,7 @@ ROOMS = {
     ],
     "plugin_utils": [
         ["_untrusted"],
-        ["_known_cases", "_paths", "_statistics", "_store"],
+        ["_known_cases", "_netperf_logs", "_paths", "_statistics", "_store"],
         ["_campaign", "_lab"],
         ["_action", "_trials", "_request"],
         ["_analysis"],

@@ -18,12 +18,12 @@ from typing import Any, NotRequired, TypedDict, cast
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.iperf3 import output as iperf3
 from ...module_utils._engines.netperf.netperf import SAME
-from ...module_utils._engines.netperf.parse import parse_netperf
 from ...module_utils._engines.netperf.values import Row
 from ...module_utils._engines.workload import Workload
 from .._campaign.campaign_file import validate
 from .._campaign.factors import level_name, read_factor
 from .._campaign.nouns import Factor, Plan, Profile, Visit
+from .._netperf_logs.parse import parse_netperf
 from .nouns import Mark, Trial
 
 Level = bool | int | str  # YAML reads a bare "off" as a bool

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
+from ansible_collections.offload.lab.plugins.plugin_utils._netperf_logs.parse import (
     parse_netperf,
 )
 

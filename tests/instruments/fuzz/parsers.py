@@ -11,9 +11,6 @@ import re
 from pathlib import Path
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import output as iperf3
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
-    parse_netperf,
-)
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import output as sockets
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
     driver,
@@ -27,6 +24,9 @@ from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nod
 from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file, plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils._netperf_logs.parse import (
+    parse_netperf,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import cpu, records
 
 CHECKOUT = Path(__file__).resolve().parents[3]

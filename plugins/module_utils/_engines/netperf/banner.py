@@ -1,10 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What netperf prints around a result: banners, confidence, interim results, errors. Pure.
+"""What netperf prints around a result: banners, confidence, errors. Pure.
 
-The forms come from print_top_test_header, display_confidence and demo_interval_display of
-netperf's sources.
+The forms come from print_top_test_header and display_confidence of netperf's sources.
 """
 
 from __future__ import annotations
@@ -36,14 +35,6 @@ QUANTITIES = {
     "Local CPU util": "local_cpu",
     "Remote CPU util": "remote_cpu",
 }
-
-INTERIM = re.compile(
-    r".{0,200}?Interim result:\s*(-?\d{1,18}\.\d\d) (\S{1,12}\s{0,8}/s) over (-?\d{1,9}\.\d{1,3}) "
-    r"seconds ending at (\d{1,12}\.\d{3})\s*\Z"
-)
-INTERIM_CSV = re.compile(
-    r"\s*(-?\d{1,18}\.\d\d),(\S{1,12}\s{0,8}/s),(-?\d{1,9}\.\d{1,3}),(\d{1,12}\.\d{3})\s*\Z"
-)
 
 TROUBLE = re.compile(
     r"error|errno|fail|could ?n[o']t|cannot|no response|partial|refused|reset by|unreachable|unable"
@@ -153,31 +144,6 @@ def read_confidence(scan: Scan) -> bool:
     return True
 
 
-def read_interim(scan: Scan) -> bool:
-    """Read an interim result (netperf -D), also in its CSV form."""
-    text = scan.text
-    match = None
-    if "Interim result:" in text:
-        match = INTERIM.match(text)
-    elif "/s," in text:
-        match = INTERIM_CSV.match(text)
-    if not match:
-        return False
-    throughput, unit, seconds, ending = match.groups()
-    run = scan.result_run()
-    run.csv = match.re is INTERIM_CSV
-    run.interim.append(
-        {
-            "throughput": float(throughput),
-            "unit": unit.replace(" ", ""),
-            "seconds": float(seconds),
-            "ending_at": float(ending),
-        }
-    )
-    scan.at += 1
-    return True
-
-
 def is_error(text: str) -> bool:
     """Return whether a line is an error message of netperf, or of the shell about it."""
     if START.match(text) or FOLLOW.match(text):
@@ -223,3 +189,11 @@ def reason(run: Run) -> str:
     if errors:
         return "; ".join(errors[:6])
     return "truncated before its result" + (f" ({run.notes[-1][1]})" if run.notes else "")
+
+
+def read_other(scan: Scan) -> bool:
+    """Keep a line of an open run that nobody else reads."""
+    if scan.run is not None and scan.run.open and scan.text.strip():
+        note(scan.run, scan)
+    scan.at += 1
+    return True

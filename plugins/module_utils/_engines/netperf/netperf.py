@@ -135,9 +135,9 @@ class Netperf(Engine):
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         # On the controller alone: a node with an emulated CPU need not compile its expressions.
-        from .parse import parse_netperf  # noqa: PLC0415
+        from .output import parse_output  # noqa: PLC0415
 
-        results = parse_netperf(raw)
+        results = parse_output(raw)
         if len(results) != 1:
             raise ParseError(f"netperf's output has {len(results)} results, not one", 1)
         error = results[0].get("error")

@@ -1,20 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the netperf readers share: the text with a place in it, the run being read, numbers and
-units. Pure.
-"""
+"""What all readers of netperf's output share: the lines, the run being read, numbers and units. Pure."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Sequence, TypedDict
+from typing import Any, Iterable, Sequence, TypedDict
 
 from .netperf import MBPS
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# Marks of quoted mail and of comments in front of a pasted log.
-QUOTE = re.compile(r"(?:(?:[>#*]|//) ?)+")
 # More digits than any counter has would only make int() slow or fail.
 INTEGER = re.compile(r"-?\d{1,18}\Z")
 FIXED = {places: re.compile(rf"-?\d{{1,18}}\.\d{{{places}}}\Z") for places in (1, 2, 3)}
@@ -83,21 +78,16 @@ class Run:
 class Scan:
     """The lines of a text, the place reached, and the runs found up to there."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, lines: Iterable[tuple[int, str]], names: frozenset[str]) -> None:
+        self.names = names  # of selectors, in a text whose banner is missing
         self.lines: list[str] = []
         self.numbers: list[int] = []
-        for number, line in enumerate(ESCAPES.sub("", text).split("\n"), 1):
-            # A log kept in JSON has its line ends written as backslash and n.
-            for part in line.rstrip("\r").split("\\n") if "\\n" in line else (line.rstrip("\r"),):
-                self.lines.append(
-                    QUOTE.sub("", part, count=1) if part[:1] in (">", "#", "*", "/") else part
-                )
-                self.numbers.append(number)
+        for number, line in lines:
+            self.lines.append(line.rstrip("\r"))
+            self.numbers.append(number)
         self.at = 0
         self.runs: list[Run] = []
         self.run: Run | None = None
-        # The last line of the paragraph that was checked, and of its list of lone numbers.
-        self.bare_until = self.checked_until = -1
 
     @property
     def text(self) -> str:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
+from ansible_collections.offload.lab.plugins.plugin_utils._netperf_logs.parse import (
     parse_netperf,
 )
-from ansible_collections.offload.lab.tests.unit.plugins.module_utils._engines.netperf.netperf_samples import (
+from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._netperf_logs.netperf_samples import (
     CASES,
     CLASSIC,
     OMNI,

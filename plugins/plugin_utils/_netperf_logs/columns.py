@@ -1,11 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The output of netperf's omni tests, also of migrated ones: ``KEY=VALUE``, CSV and columns for
-people, and the selectors that ask for it. Pure.
+"""The output of netperf's omni tests, also of migrated ones, as CSV and as columns for people. Pure.
 
-After print_omni_keyword, print_omni_csv and print_omni_human of netperf's nettest_omni.c. Names and
-headers are what ``netperf -- -k all``, ``-o all`` and ``-O all`` of netperf 2.7.0 print.
+After print_omni_csv and print_omni_human of netperf's nettest_omni.c. Names and headers are what
+``netperf -- -k all``, ``-o all`` and ``-O all`` of netperf 2.7.0 print.
 """
 
 from __future__ import annotations
@@ -13,20 +12,9 @@ from __future__ import annotations
 import csv
 import re
 
-from .scan import FIXED, NOT_A_NUMBER, UNIT, Run, Scan
+from ...module_utils._engines.netperf.output import SIMPLE, is_unit, store
+from ...module_utils._engines.netperf.scan import FIXED, Run, Scan
 
-KEYVAL = re.compile(r"\s{0,20}([A-Z][A-Z0-9_]{2,40})=(.*)\Z", re.S)
-CUT_NAME = re.compile(r"\s*[A-Z][A-Z0-9_]{0,40}\s*\Z")
-INTERIM_KEYVAL = re.compile(
-    r"\s{0,20}NETPERF_(INTERIM_RESULT|UNITS|INTERVAL|ENDING)\[\d{1,9}\]=(.*)\Z", re.S
-)
-INTERIM_KEYS = {
-    "INTERIM_RESULT": "throughput",
-    "UNITS": "unit",
-    "INTERVAL": "seconds",
-    "ENDING": "ending_at",
-}
-SIMPLE = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\s*\Z")
 DIRECTIONS = ("Send", "Receive", "Recv", "Send|Recv", "Connect|Send|Recv", "Connect|Close")
 # Mail programs wrap the long header of CSV; one of all selectors makes some 60 lines of 80
 # characters.
@@ -67,79 +55,6 @@ Minimum Latency Microseconds: MIN_LATENCY|Maximum Latency Microseconds: MAX_LATE
 Stddev Latency Microseconds: STDDEV_LATENCY|* Socket Priority: *_SOCKET_PRIO
 * Congestion Control Algorithm: *_CONG_CONTROL
 """
-NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?\Z")
-# Decimals of the selectors that results are made of, by the end of the name, as
-# print_omni_init_list sets them.
-PLACES = (
-    ("THROUGHPUT", 2),
-    ("ELAPSED_TIME", 2),
-    ("_CPU_UTIL", 2),
-    ("_PEAK_UTIL", 2),
-    ("_SD", 3),
-    ("_CONFID", 3),
-    ("MEAN_LATENCY", 2),
-    ("STDDEV_LATENCY", 2),
-    ("RT_LATENCY", 3),
-    ("TRANSACTION_RATE", 3),
-    ("CONFIDENCE_INTERVAL", 6),
-)
-
-
-def read_keyval(scan: Scan) -> bool:
-    """Read one line ``NAME=VALUE``."""
-    if "=" not in scan.text:
-        return read_cut_name(scan)
-    match = KEYVAL.match(scan.text)
-    if not match:
-        return read_interim_keyval(scan)
-    name, text = match.groups()
-    run = scan.run
-    # All the lines of a run come together; a name that comes again is of the next one (netperf -P
-    # 0).
-    if run is None or not is_between(scan) or name in run.selectors:
-        if not (name in NAMES or (run is not None and run.open and run.banner)):
-            return False
-        run = scan.result_run()
-    run.layout = "keyval"
-    run.done = True
-    run.last = scan.at
-    store(run, name, text, scan.is_cut())
-    scan.at += 1
-    return True
-
-
-def read_cut_name(scan: Scan) -> bool:
-    """Read a line among the lines of a run that broke off before its ``=``."""
-    run = scan.run
-    if run is None or not CUT_NAME.match(scan.text) or not is_between(scan):
-        return False
-    run.broken(scan.number, scan.text)
-    run.last = scan.at
-    scan.at += 1
-    return True
-
-
-def is_between(scan: Scan) -> bool:
-    """Return whether the line follows one of a run's lines, or an empty one behind it."""
-    run = scan.run
-    before = scan.at - 1 if scan.at and scan.lines[scan.at - 1].strip() else scan.at - 2
-    return run is not None and run.layout == "keyval" and run.last == before
-
-
-def read_interim_keyval(scan: Scan) -> bool:
-    """Read a line of an interim result of netperf -D with -k: four lines make one."""
-    match = INTERIM_KEYVAL.match(scan.text)
-    if not match:
-        return False
-    key = INTERIM_KEYS[match.group(1)]
-    run = scan.result_run()
-    if key == "throughput":
-        run.interim.append({})
-    if run.interim and key not in run.interim[-1] and not scan.is_cut():
-        value = match.group(2).strip()
-        run.interim[-1][key] = float(value) if SIMPLE.match(value) else value
-    scan.at += 1
-    return True
 
 
 def read_csv(scan: Scan) -> bool:
@@ -333,53 +248,3 @@ HEADERS = table()
 NAMES = frozenset(HEADERS.values())
 FIRST_WORDS = frozenset(header.split(None, 1)[0] for header in HEADERS)
 WORDS = frozenset(" ".join(HEADERS).split())
-
-
-def is_unit(text: str) -> bool:
-    """Return whether a text is a whole unit of throughput."""
-    match = UNIT.match(text)
-    return text == "Trans/s" or bool(match and match.end() == len(text))
-
-
-def places(name: str) -> int:
-    """Return how many decimals netperf prints of a selector, 0 where it is a whole number, a text,
-    or not known.
-    """
-    return next((count for end, count in PLACES if name.endswith(end)), 0)
-
-
-def is_whole_value(name: str, text: str) -> bool:
-    """Return whether nothing is cut off the text of a selector's value, as far as can be seen."""
-    decimals = places(name)
-    if name == "THROUGHPUT_UNITS":
-        return is_unit(text)
-    return not decimals or bool(NUMBER.match(text)) and len(text.partition(".")[2]) >= decimals
-
-
-def read_value(name: str, text: str) -> float | str | None:
-    """Return a selector's value: a number, a text, None for nan or nothing; ValueError when it is
-    not whole.
-    """
-    text = text.strip()
-    if text in NOT_A_NUMBER:
-        return None
-    if not is_whole_value(name, text):
-        raise ValueError(text)
-    if NUMBER.match(text):
-        return float(text) if "." in text else int(text)
-    return (text.strip('"') if text[:1] == '"' else text) or None
-
-
-def store(run: Run, name: str, text: str, cut: bool) -> None:
-    """Keep a selector of a run, or its error when the value is not whole.
-
-    ``cut`` says that the text ends behind the value, without a line end.
-    """
-    try:
-        value = read_value(name, text)
-    except ValueError:
-        run.error = f"truncated in {name}={text.strip()[:60]}"
-        return
-    # A whole number, or a word, at the very end of a text may have gone on.
-    if not (cut and not places(name) and name != "THROUGHPUT_UNITS" and text.strip()[-1:] != '"'):
-        run.selectors[name] = value

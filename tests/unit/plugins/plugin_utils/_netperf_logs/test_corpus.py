@@ -9,7 +9,7 @@ import csv
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf.parse import (
+from ansible_collections.offload.lab.plugins.plugin_utils._netperf_logs.parse import (
     parse_netperf,
 )
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir

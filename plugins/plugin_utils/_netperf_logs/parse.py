@@ -1,25 +1,81 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The output of netperf, of every version and format from 2.4 to 2.7, as dictionaries. Pure.
+"""Logs of netperf, of every version and format from 2.4 to 2.7, as dictionaries. Pure.
 
-:mod:`.scan` has the text and the run being read, :mod:`.banner` what stands around
-results, :mod:`.classic` the tables, :mod:`.omni` the output by selectors, :mod:`.values` the keys of
-the result. What -v adds to the tables or leaves of them is read here.
+Engine netperf reads what our trials print, and its readers are used here, too. :mod:`.classic` has the
+tables, :mod:`.columns` CSV and columns. Interim results of logs, and what -v adds to the tables or
+leaves of them, are read here.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable, Iterator
 
-from . import banner, classic, omni
-from .scan import Run, Scan, fixed
-from .values import Row, entry
+from ...module_utils._engines.netperf import banner, output
+from ...module_utils._engines.netperf.scan import Run, Scan, fixed
+from ...module_utils._engines.netperf.values import Row
+from . import classic, columns
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# Marks of quoted mail and of comments in front of a pasted log.
+QUOTE = re.compile(r"(?:(?:[>#*]|//) ?)+")
+INTERIM = re.compile(
+    r".{0,200}?Interim result:\s*(-?\d{1,18}\.\d\d) (\S{1,12}\s{0,8}/s) over (-?\d{1,9}\.\d{1,3}) "
+    r"seconds ending at (\d{1,12}\.\d{3})\s*\Z"
+)
+INTERIM_CSV = re.compile(
+    r"\s*(-?\d{1,18}\.\d\d),(\S{1,12}\s{0,8}/s),(-?\d{1,9}\.\d{1,3}),(\d{1,12}\.\d{3})\s*\Z"
+)
 
 HISTOGRAM = re.compile(r"(?:UNIT|TEN|HUNDRED)_M?U?SEC\b|>?100_SECS:|HIST_TOTAL:|Histogram of ")
 BARE = re.compile(r"\s*(-?\d{1,18}\.\d\d)(?:\s+(\S.*))?\s*\Z")
 BARE_DEMAND = re.compile(r"\s*(-?\d{1,18}\.\d{2,3})(?: +([A-Z?]))?\s*\Z")
+
+
+class LogScan(Scan):
+    """The lines of a log."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(lines_of(text), columns.NAMES)
+        # The last line of the paragraph that was checked, and of its list of lone numbers.
+        self.bare_until = self.checked_until = -1
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Give the lines of a log with their numbers, without colours and marks of quoted text."""
+    for number, line in enumerate(ESCAPES.sub("", text).split("\n"), 1):
+        # A log kept in JSON has its line ends written as backslash and n.
+        for part in line.split("\\n"):
+            mark = QUOTE.match(part)
+            yield number, part[mark.end() :] if mark else part
+
+
+def read_interim(scan: Scan) -> bool:
+    """Read an interim result (netperf -D), also in its CSV form."""
+    text = scan.text
+    match = None
+    if "Interim result:" in text:
+        match = INTERIM.match(text)
+    elif "/s," in text:
+        match = INTERIM_CSV.match(text)
+    if not match:
+        return False
+    throughput, unit, seconds, ending = match.groups()
+    run = scan.result_run()
+    run.csv = match.re is INTERIM_CSV
+    run.interim.append(
+        {
+            "throughput": float(throughput),
+            "unit": unit.replace(" ", ""),
+            "seconds": float(seconds),
+            "ending_at": float(ending),
+        }
+    )
+    scan.at += 1
+    return True
 
 
 def read_details(scan: Scan) -> bool:
@@ -75,7 +131,7 @@ def is_whole_size(line: str) -> bool:
     return word.isdigit() and len(word) < 10 and (len(line) >= 6 or line.endswith(" "))
 
 
-def read_bare(scan: Scan) -> bool:
+def read_bare(scan: LogScan) -> bool:
     """Read the lone number of netperf -v 0, with the brand of -B behind it."""
     waiting = waiting_run(scan)
     demand = BARE_DEMAND.match(scan.text)
@@ -125,7 +181,7 @@ def is_whole(scan: Scan, after_banner: bool) -> bool:
     )
 
 
-def in_list(scan: Scan) -> bool:
+def in_list(scan: LogScan) -> bool:
     """Return whether the paragraph holds nothing but such numbers: a number in prose is no result."""
     if scan.at > scan.checked_until:
         last = scan.at
@@ -150,20 +206,20 @@ def begins_paragraph(scan: Scan) -> bool:
 
 
 # Each reads what it knows in the line reached and moves on, or leaves the line to the next one.
-READERS = (
+READERS: tuple[Callable[[LogScan], bool], ...] = (
     classic.read_row,
     banner.read_banner,
-    omni.read_keyval,
-    banner.read_interim,
+    output.read_keyval,
+    read_interim,
     banner.read_confidence,
     classic.read_header,
     read_details,
-    omni.read_csv,
-    omni.read_csv_row,
-    omni.read_human,
+    columns.read_csv,
+    columns.read_csv_row,
+    columns.read_human,
     read_bare,
     banner.read_error,
-    classic.read_other,
+    banner.read_other,
 )
 
 
@@ -174,12 +230,4 @@ def parse_netperf(text: str) -> list[Row]:
     The text may hold any number of runs, and anything between them. A run that broke off, or
     failed, has an ``error`` and no numbers. It accepts any text.
     """
-    scan = Scan(text)
-    while scan.at < len(scan.lines):
-        if not scan.text.strip():
-            scan.at += 1
-            continue
-        for reader in READERS:
-            if reader(scan):
-                break
-    return [entry(run) for run in scan.runs]
+    return output.read_runs(LogScan(text), READERS)

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from typing import Callable, List, Optional
 
-from .banner import note
-from .scan import (
+from ...module_utils._engines.netperf.scan import (
     INTEGER,
     NOT_A_NUMBER,
     UNIT,
@@ -278,11 +277,3 @@ ReadRow = Callable[
     [Scan, Run, List[Optional[float]], List[str]], int
 ]  # returns how many lines it read
 ROWS: dict[str | None, ReadRow] = {"stream": stream_row, "rr": rr_row, "udp": udp_row}
-
-
-def read_other(scan: Scan) -> bool:
-    """Keep a line of an open run that nobody else reads."""
-    if scan.run is not None and scan.run.open and scan.text.strip():
-        note(scan.run, scan)
-    scan.at += 1
-    return True
