@@ -57,7 +57,7 @@ options:
     description:
       - The files to push.
       - By default the record, V(plan.json), V(manifest.json), V(trials.jsonl), and what the campaign decided,
-        V(confirmation.json), V(looks.json), V(search.json), V(spending.json).
+        V(decisions.jsonl).
     type: list
     elements: str
   before:

@@ -12,9 +12,9 @@ description:
   - Reads the plan and the record of a campaign and returns the blocks that are not complete, with the steps of each in
     their order. Role C(measure) does them one after the other.
   - With O(part=confirm) it decides, once all planned visits are made, which profiles to visit again, and writes the
-    decision to C(confirmation.json) in the results folder. A resumed campaign goes on with that decision.
+    decision to C(decisions.jsonl) in the results folder. A resumed campaign goes on with that decision.
   - With O(part=search) it returns the rounds of a search. Once all visits of a round are made, it decides on the next
-    round or the end of the search, and writes that to C(search.json).
+    round or the end of the search, and writes that there, too.
   - A visit is left where one of its planned trials is not recorded, or one that is due to be measured again. A trial is
     due that a guard left out for a cause outside the profile, within the plan's C(remeasure).
 author:

@@ -12,8 +12,8 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 MOST_FILES = {
     "plugins/action/report.py": 181,
-    "plugins/action/steps.py": 150,
-    "plugins/action/visit.py": 128,
+    "plugins/action/steps.py": 151,
+    "plugins/action/visit.py": 129,
     "plugins/modules/visit.py": 60,
 }
 

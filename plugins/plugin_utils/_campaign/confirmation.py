@@ -4,7 +4,7 @@
 """The second part of a campaign: the nominated profiles are visited again beside the control, in
 fresh blocks. Pure.
 
-What is decided here is kept in confirmation.json before its first visit, and never decided again.
+What is decided here is kept in decisions.jsonl before its first visit, and never decided again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PART = "confirm"  # of a visit and of its trials
 
 
 def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
-    """Return the confirmation (the content of confirmation.json): the nominees' profiles, and
+    """Return the confirmation : the nominees' profiles, and
     visits in their order.
 
     Without ``nominees`` there is no visit.
@@ -97,7 +97,7 @@ def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
 
 
 def with_search(plan: Plan, decided: Search | None) -> Plan:
-    """Return the plan of a search with the rounds that were decided so far (search.json): profiles,
+    """Return the plan of a search with the rounds that were decided so far: profiles,
     visits, blocks.
     """
     if decided is None:

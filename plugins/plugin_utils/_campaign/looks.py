@@ -4,7 +4,7 @@
 """The looks of a campaign that ends when it is answered: which visits are dropped, and which look
 comes next. Pure.
 
-What a look decided is kept in looks.json before the next visit, and never decided again.
+What a look decided is kept in decisions.jsonl before the next visit, and never decided again.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class Nominee(TypedDict):
 
 
 class Search(TypedDict):
-    """The content of search.json: what a search has decided so far."""
+    """What a search has decided so far."""
 
     schema: int
     campaign: str
@@ -247,7 +247,7 @@ class Plan(Outline):
 
 
 class Confirmation(TypedDict):
-    """The content of confirmation.json: who is visited again, and when."""
+    """Who is visited again, and when."""
 
     schema: int
     campaign: str

@@ -19,6 +19,7 @@ from ...module_utils._host import files
 from .._paths.lab_paths import Paths, with_own
 from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
 from . import confirmation, looks, spending
+from .decisions import append_decided, read_decided
 from .design import (
     SCHEMA,
     all_workloads,
@@ -35,10 +36,7 @@ from .nouns import (
 )
 from .stored import read_part
 
-CONFIRMATION = "confirmation.json"
-LOOKS = "looks.json"
-SEARCH = "search.json"
-SPENDING = "spending.json"
+CONFIRMATION, LOOKS, SEARCH, SPENDING = "confirmation", "looks", "search", "spending"
 ADDED = (
     "matters",
     "confirm",
@@ -58,42 +56,42 @@ def read_plan(path: str) -> Plan | None:
 
 def read_confirmation(folder: str) -> Confirmation | None:
     """Return the confirmation of a campaign's results folder, or None where it is not decided."""
-    return read_part(os.path.join(folder, CONFIRMATION), "confirmation", confirmation.SCHEMA)
+    decided: Confirmation | None = read_decided(folder, CONFIRMATION, confirmation.SCHEMA)
+    return decided
 
 
 def read_search(folder: str) -> Search | None:
     """Return the rounds of a search that are decided so far, or None."""
-    return read_part(os.path.join(folder, SEARCH), "search", confirmation.SCHEMA)
+    decided: Search | None = read_decided(folder, SEARCH, confirmation.SCHEMA)
+    return decided
 
 
 def read_looks(folder: str) -> list[Decided]:
     """Return the looks that a campaign has made, in their order."""
-    made: list[Decided] = (
-        read_part(os.path.join(folder, LOOKS), "looks", looks.SCHEMA) or {"made": []}
-    )["made"]
+    made: list[Decided] = (read_decided(folder, LOOKS, looks.SCHEMA) or {"made": []})["made"]
     return made
 
 
 def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
     """Write the looks that a campaign has made into its results folder."""
-    write_plan(
-        os.path.join(folder, LOOKS),
+    append_decided(
+        folder,
+        LOOKS,
         {"schema": looks.SCHEMA, "campaign": plan["name"], "made": made},
     )
 
 
 def read_spending(folder: str) -> list[Spending]:
     """Return what a campaign has decided on its time budget, in the order of the blocks."""
-    made: list[Spending] = (
-        read_part(os.path.join(folder, SPENDING), "spending", spending.SCHEMA) or {"made": []}
-    )["made"]
+    made: list[Spending] = (read_decided(folder, SPENDING, spending.SCHEMA) or {"made": []})["made"]
     return made
 
 
 def write_spending(folder: str, plan: Plan, made: list[Spending]) -> None:
     """Write what a campaign has decided on its time budget into its results folder."""
-    write_plan(
-        os.path.join(folder, SPENDING),
+    append_decided(
+        folder,
+        SPENDING,
         {"schema": spending.SCHEMA, "campaign": plan["name"], "made": made},
     )
 
@@ -130,14 +128,14 @@ def paths_of(plan: Plan) -> Paths:
 
 def write_confirmation(folder: str, decided: Confirmation) -> None:
     """Write the confirmation into a campaign's results folder."""
-    write_plan(os.path.join(folder, CONFIRMATION), decided)
+    append_decided(folder, CONFIRMATION, decided)
 
 
 def write_search(folder: str, decided: Search) -> None:
     """Write what a search decided into its campaign's results folder, before the first visit of its
     last round.
     """
-    write_plan(os.path.join(folder, SEARCH), decided)
+    append_decided(folder, SEARCH, decided)
 
 
 def write_plan(path: str, plan: Mapping[str, object]) -> None:

@@ -4,7 +4,7 @@
 """How a campaign spends its time budget: how long cells measure, and how many blocks there are. Pure.
 
 It is decided from scatter inside blocks and from the clock, never from effects: after the first
-blocks, and again when these are made. What was decided is kept in spending.json before it acts.
+blocks, and again when these are made. What was decided is kept in decisions.jsonl before it acts.
 """
 
 from __future__ import annotations

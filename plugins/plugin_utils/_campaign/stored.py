@@ -68,8 +68,11 @@ def read_part(path: str, what: str, schema: int) -> Any:
     ``what`` is a definition of schemas/plan.json.
     """
     document = read_json(path, what)
-    if document is None:
-        return None
+    return None if document is None else checked_part(document, path, what, schema)
+
+
+def checked_part(document: Any, path: str, what: str, schema: int) -> Any:
+    """Return a document of :func:`read_part` that was read from a file, checked and with clean texts."""
     if not isinstance(document, dict) or document.get("schema") != schema:
         raise InputError(
             f"this is not a {what} of schema {schema}",

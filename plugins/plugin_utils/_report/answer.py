@@ -515,7 +515,7 @@ def _blocks_for(row: QuantityRow, blocks: int, planned: int, key: str, which: st
 def confirmation(plan: Plan) -> Remedy:
     """Return what confirms what was chosen.
 
-    Where confirmation.json is decided, going on would measure nothing.
+    Where the confirmation is decided, going on would measure nothing.
     """
     if not plan.get("confirm"):
         return Remedy("To confirm it in fresh blocks:", measure({"confirm": CONFIRM_BLOCKS}))

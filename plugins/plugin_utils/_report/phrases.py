@@ -154,7 +154,7 @@ def set_names(
     profiles: Mapping[str, Mapping[str, str]],
     search: Search | None,
 ) -> dict[str, str]:
-    """Return how the report calls all profiles, and the sets of search.json."""
+    """Return how the report calls all profiles, and the sets of a search."""
     levels = {factor["name"]: factor["levels"] for factor in factors}
     if not search:
         return names_of_sets(levels, profiles, (), ())

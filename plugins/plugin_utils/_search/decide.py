@@ -4,7 +4,7 @@
 """What a search does next: the visits of one more round, or its end and who is confirmed. Pure.
 
 A decision follows from the plan, what was decided before, and the trials of the visits decided so
-far. It is kept in search.json before its first visit.
+far. It is kept in decisions.jsonl before its first visit.
 
 The next visit goes to the combination after which a good one is most likely to be known. A visit is
 simulated in many draws of the posterior. Each simulated result weights the draws again, and the
@@ -79,7 +79,7 @@ class SeenVisits(NamedTuple):
 
 
 def begin(plan: Plan) -> Search:
-    """Return an empty search, as stored in search.json."""
+    """Return an empty search."""
     return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
 
 

@@ -22,6 +22,8 @@ from ...module_utils._host.store import TRIALS, Addition, FileDigest, digest
 RECORD = (
     "plan.json",
     "manifest.json",
+    "decisions.jsonl",
+    # Earlier versions had a file for each part.
     "confirmation.json",
     "looks.json",
     "search.json",

@@ -202,10 +202,10 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     campaign.results("killed")
     campaign.killed_at(11)
     first = campaign.trials()
-    decided = (tmp_path / "killed/x/confirmation.json").read_bytes()
+    decided = (tmp_path / "killed/x/decisions.jsonl").read_bytes()
     assert 11 <= len(first) < 19
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
-    assert (tmp_path / "killed/x/confirmation.json").read_bytes() == decided
+    assert (tmp_path / "killed/x/decisions.jsonl").read_bytes() == decided
     all_trials = campaign.trials()
     plan = json.loads((tmp_path / "killed/x/plan.json").read_text())
     assert all_trials[: len(first)] == first
@@ -235,7 +235,8 @@ def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
     modules = tmp_path / "ansible_collections/offload/lab/plugins/modules"
     (modules / "ethtool.py").write_text(ASKED % str(settings_asked))
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
-    spent = json.loads((tmp_path / "budget/x/spending.json").read_text())
+    decided = (tmp_path / "budget/x/decisions.jsonl").read_text().splitlines()
+    spent = json.loads(decided[0])
     assert spent["made"] and max(trial["block"] for trial in campaign.trials()) > 3
     confirmed = {trial["profile"] for trial in campaign.trials() if trial.get("part") == "confirm"}
     assert confirmed == {"all_off", "tso=on,gro=on"}
@@ -261,7 +262,7 @@ def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     campaign.killed_at(14)
     first = campaign.trials()
     run(campaign.argv, cwd=tmp_path, **campaign.variables)
-    [look] = json.loads((tmp_path / "looked/x/looks.json").read_text())["made"]
+    [look] = json.loads((tmp_path / "looked/x/decisions.jsonl").read_text())["made"]
     assert (look["block"], look["settled"], look["answered"]) == (7, ["all_on"], True)
     first_trials = [trial for trial in campaign.trials() if not trial.get("again")]
     assert len(first_trials) == 14 and campaign.trials()[: len(first)] == first

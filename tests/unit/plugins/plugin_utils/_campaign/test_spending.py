@@ -143,7 +143,7 @@ def test_the_plan_of_a_folder_has_what_was_decided(tmp_path):
     decision = spend.decide(spending.first_part(plan), trials_of(spending.first_part(plan)), [])
     write_spending(str(tmp_path), plan, [decision])
     assert read_current_plan(path) == spending.with_spending(plan, [decision])
-    assert json.loads((tmp_path / "spending.json").read_text())["made"] == [decision]
+    assert json.loads((tmp_path / "decisions.jsonl").read_text())["made"] == [decision]
 
 
 def test_a_budget_alone_is_filled_by_the_clock():

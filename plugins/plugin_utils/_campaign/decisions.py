@@ -1,0 +1,109 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""decisions.jsonl: what a campaign decides as it runs, a line for each decision, appended and synced.
+
+A line names the part that decided: ``looks``, ``spending``, ``search`` or ``confirmation``. Lists of
+:data:`GROWING` go on from line to line; the newest line has the other keys. Earlier versions wrote a
+file for each part, which is read where this file says nothing of the part.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._base.errors import InputError
+from ...module_utils._host import files
+from .stored import RESTORE, checked_part, read_part
+
+FILE = "decisions.jsonl"
+GROWING = ("made", "rounds")
+
+
+def read_decided(folder: str, part: str, schema: int) -> Any:
+    """Return what a part of a campaign has decided, or None where it has decided nothing."""
+    path = os.path.join(folder, FILE)
+    document = _joined(path, part)
+    if document is None:
+        return read_part(os.path.join(folder, f"{part}.json"), part, schema)
+    return checked_part(document, path, part, schema)
+
+
+def append_decided(folder: str, part: str, document: Mapping[str, Any]) -> None:
+    """Append what is new in the decisions of a part; return when it is on the disk."""
+    path = os.path.join(folder, FILE)
+    known = _joined(path, part) or {}
+    line: dict[str, Any] = {"part": part, **document}
+    for key in GROWING:
+        if key in document:
+            line[key] = document[key][len(known.get(key, ())) :]
+    try:
+        _append(path, f"{json.dumps(line)}\n")
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be written ({error.strerror})",
+            path,
+            "Give a folder you may write to.",
+        )
+
+
+def _append(path: str, line: str) -> None:
+    descriptor = files.append_descriptor(path)
+    try:
+        size = len(_whole_lines(path))
+        os.ftruncate(descriptor, size)  # a crash may have torn the last line
+        if os.write(descriptor, line.encode()) != len(line.encode()):
+            os.ftruncate(descriptor, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    files.sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _whole_lines(path: str) -> bytes:
+    """Return a file up to the end of its last whole line; a missing file is empty."""
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise InputError(
+            f"the decisions cannot be read ({error.strerror})", path, "Check its permissions."
+        )
+    return content[: content.rfind(b"\n") + 1]
+
+
+def _joined(path: str, part: str) -> dict[str, Any] | None:
+    """Return the decisions of a part as one document, None where there is none."""
+    document: dict[str, Any] | None = None
+    for number, text in enumerate(_whole_lines(path).splitlines(), 1):
+        line = _line(text, f"{path} line {number}")
+        if line.pop("part", None) != part:
+            continue
+        for key in GROWING:
+            if key in line:
+                line[key] = [*(document or {}).get(key, ()), *_list(line[key], path)]
+        document = line
+    return document
+
+
+def _list(value: Any, path: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError("it is not a list of decisions", path, RESTORE)
+    return value
+
+
+def _line(text: bytes, where: str) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not JSON: {str(error)[:200]}", where, RESTORE)
+    if not isinstance(line, dict):
+        raise InputError("it is not a mapping", where, RESTORE)
+    return line
