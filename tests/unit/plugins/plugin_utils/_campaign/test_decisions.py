@@ -102,7 +102,7 @@ def test_the_files_of_an_earlier_version_are_read_and_go_on_as_lines(tmp_path):
             "is not a list of decisions",
         ),
         ('{"part": "looks", "schema": 9, "campaign": "x", "made": []}', "not a looks of schema 1"),
-        ('{"part": "looks", "schema": 1, "campaign": "x", "made": [{}]}', r"decisions\\.jsonl: "),
+        ('{"part": "looks", "schema": 1, "campaign": "x", "made": [{}]}', r"decisions.jsonl: "),
     ],
 )
 def test_a_line_that_is_none_is_refused_by_its_place(tmp_path, text, message):
