@@ -95,7 +95,7 @@ def _joined(path: str, part: str) -> dict[str, Any] | None:
 
 def _list(value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
-        raise InputError("it is not a list of decisions", path, RESTORE)
+        raise InputError("this is not a list of decisions", path, RESTORE)
     return value
 
 
@@ -105,5 +105,5 @@ def _line(text: bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is not JSON: {str(error)[:200]}", where, RESTORE)
     if not isinstance(line, dict):
-        raise InputError("it is not a mapping", where, RESTORE)
+        raise InputError("this is not a decision", where, RESTORE)
     return line

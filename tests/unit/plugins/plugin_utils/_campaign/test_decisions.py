@@ -96,10 +96,10 @@ def test_the_files_of_an_earlier_version_are_read_and_go_on_as_lines(tmp_path):
     ("text", "message"),
     [
         ("{", "line 1: this is not JSON"),
-        ("3", "line 1: it is not a mapping"),
+        ("3", "line 1: this is not a decision"),
         (
             '{"part": "looks", "schema": 1, "campaign": "x", "made": 3}',
-            "is not a list of decisions",
+            "this is not a list of decisions",
         ),
         ('{"part": "looks", "schema": 9, "campaign": "x", "made": []}', "not a looks of schema 1"),
         ('{"part": "looks", "schema": 1, "campaign": "x", "made": [{}]}', r"decisions.jsonl: "),
