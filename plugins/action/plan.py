@@ -25,17 +25,17 @@ from ..plugin_utils._action.controller import (
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
-from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
 from ..plugin_utils._campaign.pace import pace_of
 from ..plugin_utils._campaign.plan_file import (
-    as_begun,
     differences,
     read_current_plan,
     read_plan,
     summary,
+    with_defaults_of_plan,
     write_plan,
 )
 from ..plugin_utils._lab import forwarders, guests
@@ -72,8 +72,8 @@ class ActionModule(ControllerAction):
         between = forwarders.forwarders_of(task_vars.get("groups", {}))
         hosts = forwarders.without(task_vars.get("ansible_play_hosts_all", ()), between)
         playing = guests.measuring(hosts, homes)
-        campaign, where, lab_mtu = asked_campaign(
-            options, places(self._loader.get_basedir()), playing, options["lab_mtu"]
+        campaign, where, lab_mtu = checked_campaign(
+            options, search_folders(self._loader.get_basedir()), playing, options["lab_mtu"]
         )
         folder = os.path.join(os.path.abspath(options["results_dir"]), campaign["name"])
         path = os.path.join(folder, "plan.json")
@@ -138,7 +138,7 @@ def _prepared(
     scatter_from: str | None,
 ) -> Campaign:
     """Return the campaign with what an earlier plan, the devices and an earlier scatter decide."""
-    campaign = as_begun(campaign, old) if old else campaign
+    campaign = with_defaults_of_plan(campaign, old) if old else campaign
     campaign = without_fixed(campaign, nodes, old and old["untestable"])
     campaign = with_as_found(campaign, nodes, old)
     if campaign["lengths"] and scatter_from and old is None:

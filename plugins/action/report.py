@@ -18,7 +18,7 @@ from ..plugin_utils._action.controller import (
     TaskVars,
     say,
 )
-from ..plugin_utils._campaign.chosen import IN_RESULTS, places, results_folder
+from ..plugin_utils._campaign.chosen import IN_RESULTS, results_folder, search_folders
 from ..plugin_utils._live import refresh
 from ..plugin_utils._report import html
 from ..plugin_utils._report.report import make_report
@@ -73,4 +73,4 @@ class ActionModule(ControllerAction):
         """Return the results folder of the campaign that is asked for."""
         if arguments["results"]:
             return os.path.abspath(arguments["results"])
-        return results_folder(arguments, places(self._loader.get_basedir()))
+        return results_folder(arguments, search_folders(self._loader.get_basedir()))

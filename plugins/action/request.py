@@ -25,7 +25,7 @@ from ..plugin_utils._action.controller import (
     TaskVars,
     say,
 )
-from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, asked_campaign, places
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
@@ -107,8 +107,8 @@ class ActionModule(ControllerAction):
     def _campaign(
         self, arguments: dict[str, Any], playing: list[str], own_mtu: int | None = None
     ) -> Campaign:
-        folders = places(self._loader.get_basedir())
-        self.campaign = asked_campaign(arguments, folders, playing, own_mtu).campaign
+        folders = search_folders(self._loader.get_basedir())
+        self.campaign = checked_campaign(arguments, folders, playing, own_mtu).campaign
         return self.campaign
 
     def _campaign_problems(

@@ -16,7 +16,7 @@ from ..module_utils._base.errors import LabError
 from ..module_utils._host.lease import Holder
 from ..module_utils._host.store import SPEC, lock_of
 from ..plugin_utils._action.controller import Answered, ControllerAction, Options, TaskVars, say
-from ..plugin_utils._campaign.chosen import places, results_folder
+from ..plugin_utils._campaign.chosen import results_folder, search_folders
 from ..plugin_utils._store import campaign_lock, results_store
 
 
@@ -33,7 +33,7 @@ class ActionModule(ControllerAction):
         self.results = (
             options["results"]
             and os.path.abspath(options["results"])
-            or results_folder(options, places(self._loader.get_basedir()))
+            or results_folder(options, search_folders(self._loader.get_basedir()))
         )
         before = options["before"]
         result: dict[str, Any] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .._campaign.looks import INTEGRITY, NAMED
+from .._campaign.interim import INTEGRITY, NAMED
 from .._campaign.nouns import Decided, Plan
 from .._statistics.looks import Look
 from .._trials.nouns import Trial

@@ -24,10 +24,10 @@ from .._campaign.spending import (
     KEPT,
     Choice,
     Costs,
+    as_stored,
     best_length,
-    chosen_before,
-    told,
     visits_of_block,
+    with_length_by_scatter,
 )
 from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter
@@ -53,8 +53,8 @@ def decide(plan: Plan, trials: Iterable[Trial], decided: list[Spending]) -> Spen
         "blocks": block + max(0, int(usable / block_cost)),
         "seconds": chosen,
         "spent": round(costs.spent, 1),
-        "beside": round(costs.beside, 2),
-        "scatter": told(scatter) if chosen and scatter else None,
+        "beside": round(costs.overhead, 2),
+        "scatter": as_stored(scatter) if chosen and scatter else None,
     }
 
 
@@ -81,11 +81,11 @@ def before_the_first(
     scatter = scatter_of(earlier, _seen(starts, trials))
     if scatter is None or scatter.visit is None:
         return campaign
-    costs = _costs(plan, {}, 0)._replace(beside=_beside(earlier, starts))
+    costs = _costs(plan, {}, 0)._replace(overhead=_beside(earlier, starts))
     remaining = plan["time"]["budget"] - costs.reserved
     choice = Choice(campaign["lengths"], effects_of(plan), 0, 1.0)
     seconds, _blocks = best_length(scatter, choice, costs, remaining)
-    return chosen_before(campaign, seconds, scatter)
+    return with_length_by_scatter(campaign, seconds, scatter)
 
 
 def _seen(starts: progress.Starts, trials: Iterable[Trial]) -> Iterator[Trial]:
@@ -129,4 +129,4 @@ def _costs(plan: Plan, starts: progress.Starts, seconds: float) -> Costs:
     speed = progress.pace(plan, plan["visits"], starts)
     costs = Costs(spent, speed * reserved, 0.0, visits, shortest_cells, progress.at_once(plan))
     beside = spent / (visits * plan["blocks"]) - costs.cells(seconds)
-    return costs._replace(beside=max(0.0, beside))
+    return costs._replace(overhead=max(0.0, beside))

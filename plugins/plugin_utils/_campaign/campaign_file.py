@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Campaign files: read, checked against schemas/campaign.json, completed with defaults.
+"""Read campaign files, check them against schemas/campaign.json, and add the defaults.
 
-Every error names its place.
+Each error names the key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .factors import read_factor
 from .needs import check_needs
 from .nouns import Campaign, Factor
 from .rounds import everybody
-from .workloads import CHECK, check_beside, limit_rate, read_workload
+from .workloads import CHECK, limit_rate, payload_check, read_workload
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 DEFAULTS: dict[str, Any] = {
@@ -58,17 +58,17 @@ DEFAULTS: dict[str, Any] = {
     "limit_mbps": None,
     "verify": True,
 }
-# Of a campaign file: PyYAML's time grows with the square of open brackets, its aliases can expand
-# to any size.
-LONGEST = 100_000
+# Limits of a campaign file: PyYAML's time grows with the square of open brackets, and its aliases
+# can expand to any size.
+LONGEST = 100_000  # characters
 BRACKETS = 1000
 VALUES = 100_000
 MOST_BITS = 63  # of a whole number
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
-SEARCH_TRIALS = 8  # of each cell at a visit of a search
+SEARCH_TRIALS = 8  # trials of each cell at a visit of a search
 LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
 NUMBERS = ("seed", "blocks", "duration", "confirm")
-# The keys that a survey of AWX, or the user, may replace.
+# The keys that an AWX survey or the user may override.
 OVERRIDES = (
     "name",
     "seed",
@@ -87,8 +87,9 @@ OVERRIDES = (
 
 
 def load_schema(name: str, known: Paths = LAB) -> dict[str, Any]:
-    """Return the JSON Schema ``schemas/<name>.json``; a campaign may name the known paths, and give
-    each key of a workload.
+    """Return the JSON Schema ``schemas/<name>.json``.
+
+    The schema of a campaign gets the names of the known paths and the keys of workloads.
     """
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
         schema = dict(json.load(stream))
@@ -104,8 +105,9 @@ def load_schema(name: str, known: Paths = LAB) -> dict[str, Any]:
 def validate(
     document: object, name: str, where: str, definition: str = "", known: Paths = LAB
 ) -> None:
-    """Raise :class:`InputError` for the first place where ``document`` does not fit schema ``name``,
-    or a definition of it.
+    """Raise :class:`InputError` for the first value of ``document`` that a schema refuses.
+
+    ``definition`` names a definition of the schema; without it the whole schema applies.
     """
     _refuse_numbers(document, where)
     error = _jsonschema(where).exceptions.best_match(_errors(document, name, definition, known))
@@ -116,8 +118,9 @@ def validate(
 
 
 def trouble_in(document: object, name: str) -> str:
-    """Return what does not fit a schema, and where; keys that are missing, or that the schema does
-    not know, may be of another version.
+    """Return the first error of a document, with its key; empty where there is none.
+
+    Missing and unknown keys are no errors: another version may have written the document.
     """
     for error in _errors(document, name):
         if error.validator not in ("required", "additionalProperties"):
@@ -145,16 +148,17 @@ def _errors(document: object, name: str, definition: str = "", known: Paths = LA
 
 
 def _refuse_numbers(document: object, where: str) -> None:
-    """Raise for a number that is no number, or has more digits than any: YAML takes 1:59:59 for one
-    of base 60, and Python shows none of more than 4300 digits.
+    """Raise InputError for infinity, NaN, and whole numbers of more than 63 bits.
+
+    YAML reads 1:59:59 as a number of base 60. Python prints no number of more than 4300 digits.
     """
-    left: list[Any] = [document]
-    while left:
-        value = left.pop()
+    unchecked: list[Any] = [document]
+    while unchecked:
+        value = unchecked.pop()
         if isinstance(value, dict):
-            left += [*value, *value.values()]
+            unchecked += [*value, *value.values()]
         elif isinstance(value, list):
-            left += value
+            unchecked += value
         elif isinstance(value, int) and value.bit_length() > MOST_BITS:
             raise InputError(
                 f"a whole number of about {value.bit_length() * 3 // 10} digits cannot be used",
@@ -167,9 +171,9 @@ def _refuse_numbers(document: object, where: str) -> None:
 
 def _what(error: Any) -> str:
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = error.schema.get("properties", {})
-        unknown = sorted(str(key) for key in error.instance if key not in known)[0]
-        close = difflib.get_close_matches(unknown, known, n=1)
+        allowed = error.schema.get("properties", {})
+        unknown = sorted(str(key) for key in error.instance if key not in allowed)[0]
+        close = difflib.get_close_matches(unknown, allowed, n=1)
         return f"unknown key {unknown!r}" + (f", did you mean {close[0]!r}?" if close else "")
     if error.validator == "required":
         return error.message
@@ -183,7 +187,7 @@ def _place(where: str, path: Iterable[str | int]) -> str:
 
 
 def load_campaign(path: str) -> dict[str, object]:
-    """Return the mapping of a campaign file in YAML."""
+    """Return the content of a campaign file in YAML, unchecked."""
     import yaml  # noqa: PLC0415
 
     try:
@@ -217,20 +221,20 @@ def load_campaign(path: str) -> dict[str, object]:
 
 
 def _refuse_keys_given_twice(root: Any, path: str) -> None:
-    """Raise where a mapping gives a key twice: PyYAML would take the last one, and say nothing."""
-    to_see = [root]
-    seen = set()
-    while to_see:
-        node = to_see.pop()
-        if node is None or id(node) in seen or isinstance(node.value, str):
+    """Raise InputError where a mapping gives a key twice: PyYAML silently takes the last one."""
+    unchecked = [root]
+    checked = set()
+    while unchecked:
+        node = unchecked.pop()
+        if node is None or id(node) in checked or isinstance(node.value, str):
             continue
-        seen.add(id(node))
+        checked.add(id(node))
         if node.id == "sequence":
-            to_see += node.value
+            unchecked += node.value
             continue
         keys = set()
         for key, value in node.value:
-            to_see += [key, value]
+            unchecked += [key, value]
             if isinstance(key.value, str) and key.value in keys:
                 raise InputError(
                     f"the key {key.value!r} is given twice",
@@ -241,19 +245,23 @@ def _refuse_keys_given_twice(root: Any, path: str) -> None:
 
 
 def _size(value: object, sizes: dict[int, float]) -> float:
-    """Return how many values one holds, an alias counted each time; infinity where it holds itself."""
+    """Return how many values a value holds; infinity where it holds itself.
+
+    A value that several aliases name counts once for each.
+    """
     if not isinstance(value, (dict, list)):
         return 1
     if id(value) not in sizes:
-        sizes[id(value)] = math.inf  # until it is known: seen again below, it holds itself
+        sizes[id(value)] = math.inf  # while its parts are counted: met again there, it holds itself
         parts = value.values() if isinstance(value, dict) else value
         sizes[id(value)] = 1 + sum(_size(part, sizes) for part in parts)
     return sizes[id(value)]
 
 
 def override(campaign: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
-    """Return the campaign with the non-empty ``overrides``, which a survey gives as strings
-    (``"9000, 1500"``).
+    """Return the campaign with the non-empty ``overrides``.
+
+    A survey gives lists as strings (``"9000, 1500"``).
     """
     return {
         **campaign,
@@ -266,8 +274,9 @@ def override(campaign: Mapping[str, object], overrides: Mapping[str, object]) ->
 
 
 def _from_text(key: str, value: Any) -> Any:
-    """Return a value of a survey as the campaign has it; what does not fit is left for the schema
-    to refuse.
+    """Return an answer of a survey in the type that the campaign has.
+
+    The schema refuses answers that do not fit.
     """
     if key == "sides" and (isinstance(value, str) and len(_parts(value)) == 1):
         return _parts(value)[0]
@@ -282,8 +291,10 @@ def _from_text(key: str, value: Any) -> Any:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the parts of a list in a text: with commas, a line each as a multiselect of AWX, or as
-    YAML has it.
+    """Return the items of a list in a text.
+
+    Commas separate the items, or line ends as in a multiselect of AWX. Brackets and quotes of YAML
+    are allowed.
     """
     parts = [
         part.strip().strip("'\"").strip() for part in re.split(r"[,\n]", text.strip().strip("[]"))
@@ -292,7 +303,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Return the number that a string is; anything else is left for the schema to refuse."""
+    """Return the number in a string. Return other values unchanged: the schema refuses them."""
     if not isinstance(value, str):
         return value
     if re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII):
@@ -310,11 +321,9 @@ def seconds(budget: float | str) -> float:
     return float(budget.strip().removesuffix(unit)) * UNITS[unit]
 
 
-def _pairs(asked: str | list[str | Pair], nodes: Sequence[str], where: str) -> list[Pair]:
-    """Return the pairs of a campaign as mappings; ``all`` are those of the ``nodes``, each with
-    every other.
-    """
-    if asked == "all":
+def _pairs(pairs: str | list[str | Pair], nodes: Sequence[str], where: str) -> list[Pair]:
+    """Return the pairs of a campaign as mappings; ``all`` pairs each node with every other."""
+    if pairs == "all":
         if len(nodes) < 2:
             raise InputError(
                 "'pairs: all' needs two nodes or more",
@@ -322,7 +331,7 @@ def _pairs(asked: str | list[str | Pair], nodes: Sequence[str], where: str) -> l
                 "Give the inventory more hosts, or a list.",
             )
         return everybody(nodes)
-    return [_pair(*pair.split("-", 1)) if isinstance(pair, str) else pair for pair in asked]
+    return [_pair(*pair.split("-", 1)) if isinstance(pair, str) else pair for pair in pairs]
 
 
 def _pair(client: str, server: str) -> Pair:
@@ -335,19 +344,16 @@ def read_campaign(
     nodes: Sequence[str] = (),
     known: Paths = LAB,
 ) -> Campaign:
-    """Check a campaign and return it complete: defaults filled in, factors and workloads as
-    plan.json has them.
+    """Check a campaign and return it with its defaults, and with factors and workloads as in
+    plan.json.
 
-    ``nodes`` are the names of the hosts that ``pairs: all`` means, ``known`` the paths that it may
-    name.
+    ``pairs: all`` means the ``nodes``. The campaign may name the ``known`` paths.
     """
-    given: Any = (
-        {key: value for key, value in campaign.items() if value is not None}
-        if isinstance(campaign, dict)
-        else campaign
-    )
-    validate(given, "campaign", where, known=known)
-    full: Any = {**DEFAULTS, **given}
+    document: Any = campaign
+    if isinstance(campaign, dict):
+        document = {key: value for key, value in campaign.items() if value is not None}
+    validate(document, "campaign", where, known=known)
+    full: Any = {**DEFAULTS, **document}
     _fill(full, nodes, where, known)
     _check_names(full, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
@@ -363,27 +369,27 @@ def read_campaign(
 
 
 def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
-    """Replace what a campaign says in short by what plan.json has."""
+    """Replace the short forms of a campaign by the forms of plan.json."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
     lengths.take(full, where)
     factors: list[Factor] = []
-    for asked in full["factors"]:
-        factors += read_factor(asked, full, known)
+    for entry in full["factors"]:
+        factors += read_factor(entry, full, known)
     check_needs(factors, where)
     full["factors"] = factors
     full["workloads"] = [
-        read_workload(asked, full["duration"], full["engine"]) for asked in full["workloads"]
+        read_workload(entry, full["duration"], full["engine"]) for entry in full["workloads"]
     ]
     lengths.begin(full)
-    full["verify"] = check_beside(full["workloads"], full["duration"]) if full["verify"] else None
+    full["verify"] = payload_check(full["workloads"], full["duration"]) if full["verify"] else None
     if full["limit_mbps"]:
         _limit(full)
     full["pairs"] = _pairs(full["pairs"], nodes, where)
 
 
 def _limit(full: Any) -> None:
-    """Let no workload send more than the campaign allows."""
+    """Limit the rate of all workloads to ``limit_mbps``."""
     checks = [full["verify"]] if full["verify"] else []
     for load in [*full["workloads"], *checks]:
         limit_rate(load, full["limit_mbps"])
@@ -406,13 +412,13 @@ def _check_search(full: Any, where: str) -> None:
         )
     if full["control_visits"] == 2:
         raise InputError(
-            "a search has no control that is visited twice a block",
+            "a search visits its control once",
             where,
             "Leave out 'control_visits'.",
         )
     if len(full["mtus"]) > 1:
         raise InputError(
-            "a search is made at one MTU",
+            "a search has one MTU",
             where,
             "Give one MTU, and a campaign for each of the others.",
         )

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which campaign the user means: given as a mapping, or as a file that is looked for where the user
-would.
-"""
+"""Find the campaign of the user: a mapping, or a file in one of the folders that a user expects."""
 
 from __future__ import annotations
 
@@ -26,28 +24,26 @@ from .nouns import Campaign
 
 HOW = "Give offload_lab_campaign_file, the path of a YAML file, or offload_lab_campaign, the campaign itself."
 
-# The options of the action plugins that are asked of a campaign, and of its results folder.
+# Options of the action plugins that need a campaign; IN_RESULTS also needs its results folder.
 CAMPAIGN: dict[str, dict[str, Any]] = {
     "campaign": {"type": "dict"},
     "campaign_file": {"type": "path"},
     "overrides": {"type": "dict", "default": {}},
 }
-# Of those that check it before it is planned: the paths of a network that exists already.
+# Option of the action plugins that check a campaign before its plan: paths that exist without the lab.
 OWN_PATHS: dict[str, dict[str, Any]] = {"own_paths": {"type": "dict", "default": {}}}
 IN_RESULTS = {**CAMPAIGN, "results_dir": {"type": "path", "default": "results"}}
 
 
-def places(playbook_folder: str) -> list[str]:
-    """Return where a relative path is looked for: here, beside the playbook, and in the project
-    that has it.
+def search_folders(playbook_folder: str) -> list[str]:
+    """Return the folders in which a relative path may be: the current folder, that with the
+    playbook, and that with the project.
     """
     return [os.getcwd(), playbook_folder, os.path.dirname(playbook_folder)]
 
 
 def find_file(path: str, folders: Iterable[str]) -> str:
-    """Return the absolute path of a campaign file; a relative one is that of the first folder that
-    has it.
-    """
+    """Return the absolute path of a campaign file. The first folder that has the file wins."""
     candidates = [os.path.abspath(os.path.join(folder, path)) for folder in folders]
     for candidate in candidates:
         if os.path.isfile(candidate):
@@ -60,8 +56,9 @@ def find_file(path: str, folders: Iterable[str]) -> str:
 
 
 def with_engine(campaign: dict[str, object], engine: str | None) -> dict[str, object]:
-    """Return the campaign with the engine of the lab, where it names none itself. netperf, the
-    first of all, is not written down.
+    """Return the campaign with the engine of the lab, unless it names an engine.
+
+    The default, netperf, is not written into the campaign.
     """
     if engine in (None, "auto", ENGINES[0].name) or campaign.get("engine"):
         return campaign
@@ -69,21 +66,22 @@ def with_engine(campaign: dict[str, object], engine: str | None) -> dict[str, ob
 
 
 def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, object]:
-    """Return the campaign with the MTU of the lab, where it names none itself."""
+    """Return the campaign with the MTU of the lab, unless it names MTUs."""
     return {**campaign, "mtus": [lab_mtu]} if lab_mtu and not campaign.get("mtus") else campaign
 
 
 def with_paths(campaign: dict[str, object], known: Paths) -> dict[str, object]:
-    """Return the campaign with the paths that exist already, where it names none itself."""
-    there = known.existing()
-    return {**campaign, "paths": there} if there and not campaign.get("paths") else campaign
+    """Return the campaign with all paths that exist without the lab, unless it names paths."""
+    existing = known.existing()
+    return {**campaign, "paths": existing} if existing and not campaign.get("paths") else campaign
 
 
 def chosen_campaign(
     campaign: dict[str, object] | None, path: str | None, folders: Iterable[str]
 ) -> tuple[dict[str, object], str]:
-    """Return the campaign as it was written, unchecked, and where it is from: one of ``campaign``
-    and ``path``.
+    """Return the campaign, unchecked, and its source for messages.
+
+    Exactly one of ``campaign`` and ``path`` must be given.
     """
     if campaign and path:
         raise InputError(
@@ -97,39 +95,39 @@ def chosen_campaign(
     return campaign, "campaign"
 
 
-class AskedCampaign(NamedTuple):
+class CheckedCampaign(NamedTuple):
     """A campaign, checked and complete."""
 
     campaign: Campaign
-    where: str  # it is from
-    lab_mtu: int | None  # that it is measured with, because it names none itself
+    where: str  # its source, for messages
+    lab_mtu: int | None  # the lab's MTU, where the campaign names none
 
 
-def asked_campaign(
+def checked_campaign(
     options: dict[str, Any],
     folders: Iterable[str],
     nodes: Sequence[str],
     lab_mtu: int | None = None,
-) -> AskedCampaign:
-    """Return the campaign that the options of a module ask for."""
+) -> CheckedCampaign:
+    """Return the campaign of a module's options, checked and complete."""
     campaign, where = chosen_campaign(options["campaign"], options["campaign_file"], folders)
     unknown = sorted(set(options["overrides"]) - set(OVERRIDES))
     if unknown:
         raise InputError(
             f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
         )
-    given = with_engine(override(campaign, options["overrides"]), options.get("engine"))
-    known = with_own(options.get("own_paths"))
-    given = with_paths(given, known)
-    return AskedCampaign(
-        read_campaign(with_mtus(given, lab_mtu), where, nodes, known),
+    campaign = with_engine(override(campaign, options["overrides"]), options.get("engine"))
+    paths = with_own(options.get("own_paths"))
+    campaign = with_paths(campaign, paths)
+    return CheckedCampaign(
+        read_campaign(with_mtus(campaign, lab_mtu), where, nodes, paths),
         where,
-        None if given.get("mtus") else lab_mtu,
+        None if campaign.get("mtus") else lab_mtu,
     )
 
 
 def results_folder(arguments: dict[str, Any], folders: Iterable[str]) -> str:
-    """Return the absolute results folder of a campaign, found by its name."""
+    """Return the absolute path of a campaign's results folder, which has the campaign's name."""
     campaign, where = chosen_campaign(arguments["campaign"], arguments["campaign_file"], folders)
     name = override(campaign, arguments["overrides"]).get("name")
     if not name:
@@ -139,7 +137,7 @@ def results_folder(arguments: dict[str, Any], folders: Iterable[str]) -> str:
 
 
 def _check_name(name: object, where: str) -> None:
-    """Raise InputError where the name of a campaign is no name of a folder: a survey gives it, too."""
+    """Raise InputError where a campaign's name, which may be from a survey, names no folder."""
     rule = load_schema("campaign")["properties"]["name"]
     if not isinstance(name, str) or not re.match(rule["pattern"], name):
         raise InputError("this is no name of a campaign", f"{where}: {name!r}", rule["description"])

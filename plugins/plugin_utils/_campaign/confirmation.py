@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The second part of a campaign: the nominated profiles are visited again beside the control, in
+"""The confirmation, a campaign's second part: visit the nominated profiles and the control again, in
 fresh blocks. Pure.
 
-What is decided here is kept in decisions.jsonl before its first visit, and never decided again.
+The campaign writes the confirmation to decisions.jsonl before its first visit, and keeps it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from .nouns import (
 )
 
 SCHEMA = 1
-PART = "confirm"  # of a visit and of its trials
+PART = "confirm"  # the key ``part`` of its visits and trials
 
 
 def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
-    """Return the confirmation : the nominees' profiles, and
-    visits in their order.
+    """Return the confirmation: the profiles of the nominees, and the visits in their order.
 
-    Without ``nominees`` there is no visit.
+    Without ``nominees`` it has no visit.
     """
     control = plan["control"]
     profiles: dict[str, Profile] = {control: {"role": "control", **plan["profiles"][control]}}
@@ -64,9 +63,7 @@ def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
 
 
 def _name(plan: Plan, name: str, levels: Levels) -> str:
-    """Return the name of a nominee: that of the planned profile that it is, or one that no other
-    profile has.
-    """
+    """Return the name of a nominee; a planned profile with the same levels keeps its name."""
     same = next(
         (planned for planned, profile in plan["profiles"].items() if profile["levels"] == levels),
         None,
@@ -79,14 +76,14 @@ def _name(plan: Plan, name: str, levels: Levels) -> str:
 
 
 def _settings(plan: Plan, name: str, levels: Levels) -> Settings:
-    """Return what a nominee sets, as the plan's profiles do."""
+    """Return the settings of a nominee."""
     if name in plan["profiles"]:
         return dict(plan["profiles"][name]["settings"])
     return dict(settings_of(plan["factors"], levels, plan["design"] == "one_at_a_time"))
 
 
 def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
-    """Return a plan with the profiles and visits of its confirmation, as the analysis reads it."""
+    """Return a plan with the profiles and visits of its confirmation."""
     if decided is None:
         return plan
     return {
@@ -97,16 +94,14 @@ def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
 
 
 def with_search(plan: Plan, decided: Search | None) -> Plan:
-    """Return the plan of a search with the rounds that were decided so far: profiles,
-    visits, blocks.
-    """
+    """Return the plan of a search with the profiles, visits and blocks of all rounds so far."""
     if decided is None:
         return plan
     profiles = plan["profiles"].copy()
     visits = plan["visits"].copy()
-    for one in decided["rounds"]:
-        profiles.update(one["profiles"])
-        visits += one["visits"]
+    for search_round in decided["rounds"]:
+        profiles.update(search_round["profiles"])
+        visits += search_round["visits"]
     return {
         **plan,
         "blocks": plan["blocks"] + len(decided["rounds"]),

@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""decisions.jsonl: what a campaign decides as it runs, a line for each decision, appended and synced.
+"""decisions.jsonl: the decisions of a campaign as it runs. Each one is a line, appended and synced.
 
-A line names the part that decided: ``looks``, ``spending``, ``search`` or ``confirmation``. Lists of
-:data:`GROWING` go on from line to line; the newest line has the other keys. Earlier versions wrote a
-file for each part, which is read where this file says nothing of the part.
+A line names its part: ``looks`` (interim tests), ``spending``, ``search`` or ``confirmation``. Its lists
+of :data:`GROWING` extend the lists of earlier lines. All other keys replace the keys of earlier lines.
+Earlier versions wrote a JSON file for each part: it counts until this file has a line of the part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GROWING = ("made", "rounds")
 
 
 def read_decided(folder: str, part: str, schema: int) -> Any:
-    """Return what a part of a campaign has decided, or None where it has decided nothing."""
+    """Return the decisions of a part as one document, or None where there is none."""
     path = os.path.join(folder, FILE)
     document = _joined(path, part)
     if document is None:
@@ -34,13 +34,13 @@ def read_decided(folder: str, part: str, schema: int) -> Any:
 
 
 def append_decided(folder: str, part: str, document: Mapping[str, Any]) -> None:
-    """Append what is new in the decisions of a part; return when it is on the disk."""
+    """Append the new decisions of a part, and sync the file."""
     path = os.path.join(folder, FILE)
-    known = _joined(path, part) or {}
+    earlier = _joined(path, part) or {}
     line: dict[str, Any] = {"part": part, **document}
     for key in GROWING:
         if key in document:
-            line[key] = document[key][len(known.get(key, ())) :]
+            line[key] = document[key][len(earlier.get(key, ())) :]
     try:
         _append(path, f"{json.dumps(line)}\n")
     except OSError as error:
@@ -54,8 +54,8 @@ def append_decided(folder: str, part: str, document: Mapping[str, Any]) -> None:
 def _append(path: str, line: str) -> None:
     descriptor = files.append_descriptor(path)
     try:
-        size = len(_whole_lines(path))
-        os.ftruncate(descriptor, size)  # a crash may have torn the last line
+        size = len(_complete_lines(path))
+        os.ftruncate(descriptor, size)  # a crash may have cut off the last line
         if os.write(descriptor, line.encode()) != len(line.encode()):
             os.ftruncate(descriptor, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -65,8 +65,8 @@ def _append(path: str, line: str) -> None:
     files.sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
-def _whole_lines(path: str) -> bytes:
-    """Return a file up to the end of its last whole line; a missing file is empty."""
+def _complete_lines(path: str) -> bytes:
+    """Return a file up to its last line end; a missing file is empty."""
     try:
         with open(path, "rb") as stream:
             content = stream.read()
@@ -80,9 +80,9 @@ def _whole_lines(path: str) -> bytes:
 
 
 def _joined(path: str, part: str) -> dict[str, Any] | None:
-    """Return the decisions of a part as one document, None where there is none."""
+    """Return the lines of a part as one document, or None where there is none."""
     document: dict[str, Any] | None = None
-    for number, text in enumerate(_whole_lines(path).splitlines(), 1):
+    for number, text in enumerate(_complete_lines(path).splitlines(), 1):
         line = _line(text, f"{path} line {number}")
         if line.pop("part", None) != part:
             continue

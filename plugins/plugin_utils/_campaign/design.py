@@ -1,11 +1,11 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a campaign to its plan: profiles by design, and a split plot in random order. Pure.
+"""Make the plan of a campaign: profiles by design, and a split plot in random order. Pure.
 
-MTU is the outer loop; in it blocks, in each block every profile once, in each visit all cells.
-Where several profiles are compared with the control, it is visited twice a block. Order is random
-at each level. Each level draws from a generator of its own, named by its place, so more blocks or
+MTU is the outer loop. Each MTU has blocks, each block visits every profile once, and each visit has
+all cells. With more than one comparison a block visits the control twice. The order is random at
+each level. Each level has a random generator of its own, seeded by its position. So more blocks or
 other workloads do not change the order of the rest.
 """
 
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from itertools import product
+from itertools import chain, product
 from typing import Any, TypeVar
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import Workload, streaming_engines
+from .._paths.path import Pair
 from .._statistics.looks import Look
 from .._statistics.rules import FEWEST_BLOCKS, INTERVAL_BLOCKS
 from .factors import settings_of
+from .interim import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, planned_tests, stages
 from .lengths import FIRST_BLOCKS, SHORT_OF_TIME, with_length
-from .looks import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, looks_of, stages
 from .nouns import (
     Campaign,
     Cell,
@@ -41,23 +42,23 @@ from .screen import ordered
 from .workloads import seconds_of
 
 SCHEMA = 1
-MOST_NOMINEES = 2  # of a confirmation: the chosen one and the runner-up, or, of a search, all on
-MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end before
+MOST_NOMINEES = 2  # of a confirmation: the choice, and the runner-up or all_on
+MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end earlier
 MOST_CELLS = 500_000  # trials of a plan, without its confirmation
-MOST_BLOCKS = 100  # that a time budget picks: more adds little to any answer
-# The part of a time budget that its first six blocks may take, by the estimate: more would cost a short
-# budget too much of its answer.
+MOST_BLOCKS = 100  # in a time budget: more blocks add little
+# The largest part of a time budget that the first six blocks may take, by the estimate. More would
+# leave a short budget too little.
 FIRST_PART = 1 / 4
-# What a plan has by default: a block may lose a trial and the effect still be shown. One effect has
-# short blocks.
+# Default numbers of blocks, with one effect and with more: the test still shows an effect if a block
+# loses a trial. The blocks of a single effect are short.
 BLOCKS_OF_ONE = 9
 SPARED_BLOCKS = 8
-# Times as many as at its first visits, at most, where a search finds that they scatter.
+# A search multiplies its trials per cell by this at most, where they scatter.
 MORE_TRIALS = 4
-# Trials that the machine spoilt are measured again at the end of their visit: in how many passes,
-# and how many of all planned cells at most.
+# The end of a visit repeats the trials that the machine spoilt: the number of passes, and the largest
+# share of all planned cells.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
-# What a run costs beside netperf's own seconds; rough, for estimates only.
+# Rough times in addition to the seconds that an engine measures, for estimates.
 CELL_SECONDS = 0.15
 VISIT_SECONDS = 2.0
 MTU_SECONDS = 3.0
@@ -66,21 +67,21 @@ Item = TypeVar("Item")
 
 
 def comparisons(design: str, profiles: int, factors: int) -> int:
-    """Return how many effects a table's metric has."""
+    """Return the number of effects that a table has per metric."""
     return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
 
 
 def blocks_needed(effects: int) -> int:
-    """Return the blocks of a plan that names none."""
+    """Return the default number of blocks."""
     return BLOCKS_OF_ONE if effects == 1 else SPARED_BLOCKS
 
 
 def control_visits(campaign: Outline, profiles: int = 0) -> int:
     """Return how often a block visits the control: once or twice.
 
-    ``campaign`` is a campaign of so many profiles, or its plan. A second visit makes each
-    comparison with the control surer, and their difference is the noise floor. For a single
-    comparison more blocks are worth more than that.
+    A plan has this number, a campaign needs its number of ``profiles``. A second visit makes each
+    comparison more precise, and the difference of the two visits is the noise floor. For a single
+    comparison, more blocks are worth more.
     """
     few = campaign["design"] == "search" or profiles == 2
     return campaign.get("control_visits") or (1 if few else 2)
@@ -93,15 +94,15 @@ def all_workloads(campaign: Outline) -> list[Workload]:
 
 
 def visit_seconds(campaign: Outline) -> float:
-    """Return how long a visit of a campaign, or of its plan, takes in seconds: all its rounds."""
-    cells = _places(campaign) * (campaign.get("trials") or 1)
+    """Return the seconds of a visit with all its rounds."""
+    cells = _repeats(campaign) * (campaign.get("trials") or 1)
     return VISIT_SECONDS + cells * sum(
         seconds_of(workload) + CELL_SECONDS for workload in campaign["workloads"]
     )
 
 
-def _places(campaign: Outline) -> int:
-    """Return how often a visit measures a workload: on each path, in each round."""
+def _repeats(campaign: Outline) -> int:
+    """Return how often a visit measures a workload: once per path and round."""
     rounds = (
         campaign["rounds"]
         if "rounds" in campaign
@@ -111,14 +112,15 @@ def _places(campaign: Outline) -> int:
 
 
 def check_seconds(campaign: Outline) -> float:
-    """Return how long the checks of the payload at a visit of a confirmation take."""
+    """Return the seconds of the payload checks at a visit of the confirmation."""
     check = campaign.get("verify")
-    return _places(campaign) * (seconds_of(check) + CELL_SECONDS) if check else 0.0
+    return _repeats(campaign) * (seconds_of(check) + CELL_SECONDS) if check else 0.0
 
 
 def longest_visit_seconds(plan: Plan) -> float:
-    """Return how long a visit of a plan takes at most, in seconds: a search may repeat its trials
-    more often.
+    """Return the most seconds that a visit of a plan takes.
+
+    A search may repeat its trials up to :data:`MORE_TRIALS` times as often.
     """
     trials = (plan.get("trials") or 1) * (MORE_TRIALS if plan["design"] == "search" else 1)
     longest: Plan = {**plan, "trials": trials}
@@ -126,16 +128,14 @@ def longest_visit_seconds(plan: Plan) -> float:
 
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
-    """Return how long one block of a campaign, or of its plan, takes at one MTU, in seconds."""
+    """Return the seconds of one block at one MTU."""
     return visit_seconds(campaign) * (profiles + control_visits(campaign, profiles) - 1)
 
 
 def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float]:
-    """Return ``(blocks, visits, seconds)`` of the confirmation of a design with so many profiles,
-    at most.
+    """Return the most ``(blocks, visits, seconds)`` of a confirmation, by the number of profiles.
 
-    ``campaign`` is a campaign or its plan. Where the only candidate was visited beside the control
-    in every block, those blocks are the confirmation.
+    A design with two profiles has no confirmation: its blocks compare the only candidate already.
     """
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
     visited = min(MOST_NOMINEES, profiles - 1) + 1
@@ -146,25 +146,23 @@ def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float
 
 
 def pick_blocks(campaign: Campaign, profiles: int) -> int:
-    """Return the number of blocks: the campaign's, what its time budget allows, or what its design
-    needs.
-    """
+    """Return the number of blocks, from the campaign, its time budget, or its design."""
     if campaign["design"] == "search":
         return 1
     screens = campaign["design"] == "screen"
     effects = comparisons(campaign["design"], profiles, len(campaign["factors"]))
-    # A screen nominates by intervals, and its confirmation claims.
+    # A screen only nominates, by intervals: its confirmation has the tests.
     needed = INTERVAL_BLOCKS if screens else blocks_needed(effects)
     if campaign["time_budget"] is None:
         return campaign["blocks"] or MOST_BLOCKS_UNTIL.get(campaign["until"] or "", needed)
     mtus = len(campaign["mtus"])
-    one = block_seconds(campaign, profiles) * mtus
+    block_s = block_seconds(campaign, profiles) * mtus
     confirmation = confirmation_cost(campaign, profiles)[2]
-    fitting = int((campaign["time_budget"] - MTU_SECONDS * mtus - confirmation) / one)
+    fitting = int((campaign["time_budget"] - MTU_SECONDS * mtus - confirmation) / block_s)
     if fitting < 1:
         more = f" and a confirmation of {confirmation:.0f} s" if confirmation else ""
         raise InputError(
-            f"a time budget of {campaign['time_budget']:.0f} s is less than a block of {one:.0f} s{more}",
+            f"a time budget of {campaign['time_budget']:.0f} s is less than a block of {block_s:.0f} s{more}",
             f"campaign {campaign['name']}",
             "Give more time, shorter workloads, or fewer factors.",
         )
@@ -172,12 +170,12 @@ def pick_blocks(campaign: Campaign, profiles: int) -> int:
 
 
 def usual_rounds(profiles: int) -> int:
-    """Return the rounds of a search without a time budget, which visits so many profiles first."""
+    """Return the rounds of a search without a time budget, from the number of its first profiles."""
     return -(-profiles * 5 // 4)
 
 
 def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
-    """Return what a search may do after its first visits."""
+    """Return the limits of a search after its first visits."""
     budget = campaign["time_budget"]
     profiles = list(profiles)
     rounds = usual_rounds(len(profiles))
@@ -200,26 +198,26 @@ def search_of(campaign: Campaign, profiles: Iterable[str]) -> SearchLimits:
     return {"rounds": min(rounds, MOST_BLOCKS), "limit": limit, "goal": campaign["goal"]}
 
 
-def _shuffled(items: Iterable[Item], *place: object) -> list[Item]:
+def _shuffled(items: Iterable[Item], *position: object) -> list[Item]:
+    """Return the items in a random order, which depends on the position in the plan alone."""
+    seed = "/".join(str(part) for part in position)  # Python hashes a text by SHA-512
     items = list(items)
-    random.Random("/".join(str(part) for part in place)).shuffle(
-        items
-    )  # a str seed is hashed by SHA-512
+    random.Random(seed).shuffle(items)
     return items
 
 
 def _in_order(
-    stays: list[tuple[str, bool]], seed: int, mtu: int, block: int
+    profiles: list[tuple[str, bool]], seed: int, mtu: int, block: int
 ) -> list[tuple[str, bool]]:
-    """Return the visits of a block in random order; the first block begins with the state as found.
+    """Return the profiles of a block in random order; the first block begins with the hosts as found.
 
-    Of two visits, every second block has the opposite order of the one before (A B, B A): neither a
-    drift nor what a visit leaves behind for the next one favours either.
+    With two profiles, each even block has the reverse order of the block before (A B, B A). So
+    neither a drift nor an effect of one visit on the next favours one of them.
     """
-    if len(stays) == 2 and block % 2 == 0:
-        return _shuffled(stays, seed, mtu, block - 1)[::-1]
-    order = _shuffled(stays, seed, mtu, block)
-    return sorted(order, key=lambda stay: block > 1 or stay[0] != AS_FOUND)
+    if len(profiles) == 2 and block % 2 == 0:
+        return _shuffled(profiles, seed, mtu, block - 1)[::-1]
+    order = _shuffled(profiles, seed, mtu, block)
+    return sorted(order, key=lambda item: block > 1 or item[0] != AS_FOUND)
 
 
 def _pair_keys(campaign: Outline) -> list[dict[str, str]]:
@@ -231,7 +229,7 @@ def _prefix(mtu: int, block: int, visit: int) -> str:
 
 
 def with_check(plan: Plan, visit: Visit) -> Visit:
-    """Return a visit with a check of the payload on each path, after its other cells."""
+    """Return a visit with a check of the payload on each path, after the other cells."""
     check = plan.get("verify")
     if not check:
         return visit
@@ -239,12 +237,12 @@ def with_check(plan: Plan, visit: Visit) -> Visit:
     cells: list[Any] = list(visit["cells"])
     for path, pair in product(plan["paths"], _pair_keys(plan)):
         number = len(cells) + 1
-        place = {"id": f"{prefix}-c{number:03d}", "cell": number}
-        cells.append({**place, **pair, "path": path, "workload": check["name"]})
+        numbered = {"id": f"{prefix}-c{number:03d}", "cell": number}
+        cells.append({**numbered, **pair, "path": path, "workload": check["name"]})
     return {**visit, "cells": cells}
 
 
-def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
+def _cells(campaign: Outline, prefix: str, *position: object) -> list[Cell]:
     pairs = _pair_keys(campaign)
     numbers = range(1, (campaign.get("trials") or 0) + 1)
     trials: list[Any] = [{"trial": number} for number in numbers] or [{}]
@@ -256,7 +254,7 @@ def _cells(campaign: Outline, prefix: str, *place: object) -> list[Cell]:
     ]
     numbered: Any = [
         {"id": f"{prefix}-c{number:03d}", "cell": number, **cell}
-        for number, cell in enumerate(_shuffled(cells, *place, "cells"), 1)
+        for number, cell in enumerate(_shuffled(cells, *position, "cells"), 1)
     ]
     return list(numbered)
 
@@ -268,46 +266,45 @@ def visits_of(
     blocks: Iterable[int],
     shuffled: bool = True,
 ) -> list[Visit]:
-    """Return all visits in the order in which they are made.
+    """Return all visits of blocks in their order.
 
-    ``campaign`` is a campaign or its plan, ``profiles`` are names, ``blocks`` the numbers of the
-    blocks. Not ``shuffled`` each block has the order of ``profiles``.
+    Without ``shuffled`` each block has the order of ``profiles``.
     """
     seed = campaign["seed"]
     visits = list[Visit]()
     seconds = chosen_length(campaign)
-    stays = [(profile, False) for profile in profiles]
+    visited = [(profile, False) for profile in profiles]
     if control_visits(campaign) == 2:
-        stays.append((control, True))
+        visited.append((control, True))
     for mtu in _shuffled(campaign["mtus"], seed, "mtus"):
         for block in blocks:
-            # Which of the control's visits is the repeat is random: always the later one would
-            # measure drift.
-            order = _in_order(stays, seed, mtu, block) if shuffled else stays
-            for visit, (profile, repeat) in enumerate(order, 1):
-                prefix = _prefix(mtu, block, visit)
-                one: Visit = {
+            # The repeat of the control may come before its other visit: if it was always the later
+            # one, it would measure drift.
+            order = _in_order(visited, seed, mtu, block) if shuffled else visited
+            for number, (profile, repeat) in enumerate(order, 1):
+                prefix = _prefix(mtu, block, number)
+                visit: Visit = {
                     "block": block,
-                    "visit": visit,
+                    "visit": number,
                     "mtu": mtu,
                     "profile": profile,
                     "repeat": repeat,
-                    "cells": _cells(campaign, prefix, seed, mtu, block, visit),
+                    "cells": _cells(campaign, prefix, seed, mtu, block, number),
                 }
                 if seconds:
-                    one["seconds"] = seconds
-                visits.append(one)
+                    visit["seconds"] = seconds
+                visits.append(visit)
     return visits
 
 
 def chosen_length(plan: Outline) -> float | None:
-    """Return how long cells of the next blocks measure, where that was decided since."""
-    decided = [one["seconds"] for one in plan.get("spent") or () if one["seconds"]]
-    return decided[-1] if decided else None
+    """Return the seconds of cells in later blocks, None where the campaign has not chosen them."""
+    lengths = [decision["seconds"] for decision in plan.get("spent") or () if decision["seconds"]]
+    return lengths[-1] if lengths else None
 
 
 def workloads_at(plan: Plan, visit: Visit) -> dict[str, Workload]:
-    """Return the workloads by name, as they are measured at a visit."""
+    """Return the workloads by name, with the durations that a visit measures."""
     loads = {load["name"]: load for load in all_workloads(plan)}
     if "seconds" not in visit:
         return loads
@@ -317,22 +314,20 @@ def workloads_at(plan: Plan, visit: Visit) -> dict[str, Workload]:
 
 
 def _in_drift(campaign: Campaign, profiles: Mapping[str, Levels]) -> list[str]:
-    """Return the names of a search's first profiles in an order that tells most while the machine
-    drifts.
-    """
+    """Return the names of a search's first profiles in the most informative order under drift."""
     names = {tuple(levels.items()): name for name, levels in profiles.items()}
     rows = ordered(campaign["factors"], list(profiles.values()), campaign["seed"])
     return [names[tuple(levels.items())] for levels in rows]
 
 
 def _check(campaign: Campaign, confirm: int) -> Workload | None:
-    """Return the check of the payload of a confirmation of so many blocks, or None."""
+    """Return the check of the payload of a confirmation, None where it has no block or no check."""
     check = campaign.get("verify")
     return check if confirm and check else None
 
 
 def _checked_profiles(campaign: Campaign, where: str) -> tuple[dict[str, Levels], str]:
-    """Return ``(profiles, control)`` of a campaign that can be planned."""
+    """Return the profiles and the control of a campaign; raise InputError where they cannot be used."""
     profiles, control = profiles_of(campaign)
     if len(profiles) > MOST_PROFILES:
         raise InputError(
@@ -350,21 +345,21 @@ def _checked_profiles(campaign: Campaign, where: str) -> tuple[dict[str, Levels]
 
 
 def _seconds(campaign: Campaign, profiles: int, blocks: int, search: SearchLimits | None) -> float:
-    """Return about how long all visits take, those of a search at its longest."""
+    """Return the estimated seconds of all visits, with all rounds that a search may have."""
     planned = MTU_SECONDS + blocks * block_seconds(campaign, profiles)
     rounds = search["rounds"] if search else 0
     return len(campaign["mtus"]) * planned + rounds * block_seconds(campaign, 1)
 
 
 def _sampling(campaign: Campaign) -> str | None:
-    """Return the engine whose streams are sampled where no workload makes one; None for the usual."""
+    """Return the engine that makes a stream to sample where no workload does; None for the default."""
     return None if streaming_engines(campaign["workloads"]) else campaign.get("engine")
 
 
 def _time_plan(campaign: Campaign) -> TimePlan | None:
-    """Return how a campaign spends its time budget; None where that is settled before it begins."""
-    settled = campaign["design"] == "search" or campaign["until"] or campaign["blocks"]
-    if settled or campaign["time_budget"] is None:
+    """Return how a campaign spends its time budget; None where its blocks are fixed."""
+    fixed = campaign["design"] == "search" or campaign["until"] or campaign["blocks"]
+    if fixed or campaign["time_budget"] is None:
         return None
     return {
         "budget": campaign["time_budget"],
@@ -376,14 +371,15 @@ def _time_plan(campaign: Campaign) -> TimePlan | None:
 
 
 def first_blocks(time_plan: TimePlan) -> int:
-    """Return after how many blocks it is first decided how a time budget is spent."""
+    """Return the number of blocks before the first decision on a time budget."""
     return time_plan.get("first") or FIRST_BLOCKS
 
 
-def _begun(campaign: Campaign, profiles: int) -> Campaign:
-    """Return a campaign with the lengths with which it begins, and how many blocks have them: what
-    is clear is shown soonest with six short ones. In a time budget too short for these there are
-    three, whose cells are twice as long.
+def _with_first_blocks(campaign: Campaign, profiles: int) -> Campaign:
+    """Return a campaign with the number of its first blocks, and the length of their cells.
+
+    Six blocks of short cells show a clear effect soonest. A time budget too short for these begins
+    with three blocks, whose cells are twice as long.
     """
     six_blocks = FEWEST_BLOCKS * len(campaign["mtus"]) * block_seconds(campaign, profiles)
     if six_blocks <= FIRST_PART * (campaign["time_budget"] or 0.0):
@@ -393,16 +389,16 @@ def _begun(campaign: Campaign, profiles: int) -> Campaign:
     return {**campaign, "first": FIRST_BLOCKS, "workloads": workloads}
 
 
-def _ends(time_plan: TimePlan | None, looks: list[Look]) -> list[int]:
-    """Return the blocks after which something is decided that needs all MTUs."""
-    return [first_blocks(time_plan)] if time_plan else [look["block"] for look in looks]
+def _ends(time_plan: TimePlan | None, tests: list[Look]) -> list[int]:
+    """Return the blocks after which the campaign makes a decision from the trials of all MTUs."""
+    return [first_blocks(time_plan)] if time_plan else [test["block"] for test in tests]
 
 
 def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, Settings]:
-    """Return by profile what is set at each end.
+    """Return the settings of each profile.
 
-    With all else off, a feature that depends on another would show nothing: what it needs is
-    switched on with it. As found nothing is set.
+    In design one_at_a_time, a feature is on together with the features that it needs: alone it would
+    have no effect. Profile ``as_found`` sets nothing.
     """
     needs = campaign["design"] == "one_at_a_time"
     return {
@@ -412,15 +408,15 @@ def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, S
 
 
 def _refuse_too_many(campaign: Campaign, profiles: int, blocks: int, where: str) -> None:
-    """Raise for a plan that no campaign measures, and that fills the controller's memory."""
-    stays = profiles + (control_visits(campaign) == 2)
+    """Raise InputError for a plan that would fill the controller's memory."""
+    visits = profiles + (control_visits(campaign) == 2)
     each = (
         max(1, len(campaign["pairs"]))
         * len(campaign["paths"])
         * len(campaign["workloads"])
         * (campaign.get("trials") or 1)
     )
-    cells = len(campaign["mtus"]) * blocks * stays * each
+    cells = len(campaign["mtus"]) * blocks * visits * each
     if cells > MOST_CELLS:
         raise InputError(
             f"the plan has {cells} trials, more than {MOST_CELLS}",
@@ -429,39 +425,55 @@ def _refuse_too_many(campaign: Campaign, profiles: int, blocks: int, where: str)
         )
 
 
-def make_plan(campaign: Campaign, created: str) -> Plan:
-    """Return the plan (the content of plan.json) of a complete campaign; ``created`` is a time."""
-    where = f"campaign {campaign['name']}"
-    profiles, control = _checked_profiles(campaign, where)
-    campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
-    if campaign["first"] is None:
-        campaign = _begun(campaign, len(profiles))
-    blocks = pick_blocks(campaign, len(profiles))
-    looks = looks_of(campaign, blocks, where)
-    confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
-    search = search_of(campaign, profiles) if campaign["design"] == "search" else None
-    seconds = _seconds(campaign, len(profiles), blocks, search)
-    settings = _settings(campaign, profiles)
-    order = _in_drift(campaign, profiles) if search else list(profiles)
-    time_plan = _time_plan(campaign)
+def _checked_rounds(
+    campaign: Campaign, settings: Mapping[str, Settings], where: str
+) -> list[list[Pair]]:
+    """Return the rounds of a campaign; raise InputError where its pairs cannot be measured."""
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
     check_engines(rounds, campaign["workloads"], where)
-    optional: Any = {
+    return rounds
+
+
+def _optional_keys(
+    campaign: Campaign, tests: list[Look], search: SearchLimits | None, confirm: int
+) -> dict[str, object]:
+    """Return the keys that only some plans have."""
+    keys = {
         "until": campaign["until"],
-        "looks": looks or None,
+        "looks": tests or None,
         "study": campaign.get("study"),
         "steal_limit": campaign.get("steal_limit"),
         "trials": campaign.get("trials"),
         "search": search,
         "verify": _check(campaign, confirm),
         "sampling": _sampling(campaign),
-        "time": time_plan,
+        "time": _time_plan(campaign),
     }
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def make_plan(campaign: Campaign, created: str) -> Plan:
+    """Return the plan of a complete campaign: the content of plan.json."""
+    where = f"campaign {campaign['name']}"
+    profiles, control = _checked_profiles(campaign, where)
+    campaign = {**campaign, "control_visits": control_visits(campaign, len(profiles))}
+    if campaign["first"] is None:
+        campaign = _with_first_blocks(campaign, len(profiles))
+    blocks = pick_blocks(campaign, len(profiles))
+    tests = planned_tests(campaign, blocks, where)
+    confirm, _visits, confirm_seconds = confirmation_cost(campaign, len(profiles))
+    search = search_of(campaign, profiles) if campaign["design"] == "search" else None
+    seconds = _seconds(campaign, len(profiles), blocks, search)
+    settings = _settings(campaign, profiles)
+    order = _in_drift(campaign, profiles) if search else list(profiles)
+    rounds = _checked_rounds(campaign, settings, where)
     _refuse_too_many(campaign, len(profiles), blocks, where)
-    visits: list[Visit] = []
-    for stage in stages(_ends(time_plan, looks), blocks):
-        visits += visits_of(campaign, order, control, stage, shuffled=not search)
+    optional: Any = _optional_keys(campaign, tests, search, confirm)
+    visits = [
+        visits_of(campaign, order, control, stage, shuffled=not search)
+        for stage in stages(_ends(optional.get("time"), tests), blocks)
+    ]
     return {
         "schema": SCHEMA,
         "name": campaign["name"],
@@ -486,11 +498,11 @@ def make_plan(campaign: Campaign, created: str) -> Plan:
         "confirm": confirm,
         "remeasure": REMEASURE.copy(),
         "control_visits": campaign["control_visits"],
-        "visits": visits,
-        **{key: value for key, value in optional.items() if value is not None},
+        "visits": list(chain.from_iterable(visits)),
+        **optional,
     }
 
 
 def too_few_blocks(blocks: int, fewest: int) -> str:
-    """Return what is said of a campaign whose blocks give no test."""
+    """Return the warning that a campaign has too few blocks for a test."""
     return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

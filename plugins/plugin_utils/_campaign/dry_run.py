@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan will do, how long it takes, and what it cannot find, as lines of text. Pure."""
+"""The dry run of a plan as lines of text: visits, duration, and the effects that it can find. Pure."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .design import (
     control_visits,
     too_few_blocks,
 )
-from .looks import NAMED
+from .interim import NAMED
 from .nouns import Factor, Plan, SearchLimits
 from .workloads import seconds_of
 
-FOUND = (1.03, 1.05, 1.1, 1.2)  # the effects of which a plan says how long they take to be found
-SECONDS = (1, 2, 3, 5, 10, 20, 30)  # that a cell may measure
+FOUND = (1.03, 1.05, 1.1, 1.2)  # effects whose time to be found a dry run reports
+SECONDS = (1, 2, 3, 5, 10, 20, 30)  # lengths of a cell
 LIMITS = {"visits": "rounds are made", "time_budget": "time budget is spent"}  # of a search
 SCATTER = (
     0.02,
     0.05,
     0.2,
-)  # of the logarithm of one trial: a quiet machine, an ordinary one, one that others use
+)  # of the logarithm of one trial: a quiet machine, an ordinary one, one with other users
 
 
 def length(seconds: float) -> str:
-    """Return a length of time in words: ``45 s``, ``12 min``, ``3.5 h``."""
+    """Return a duration as text: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def warnings_of(plan: Plan) -> Iterator[str]:
-    """Return what this plan cannot find, one sentence each."""
+    """Yield a sentence for each thing that this plan cannot find."""
     blocks = plan["blocks"]
     if plan["design"] == "search" or plan.get("until") == NAMED:
-        pass  # a search is tested by its confirmation, a fault by the trials that it breaks
+        pass  # the confirmation tests a search, and failing trials show a fault
     elif blocks < FEWEST_BLOCKS:
         yield too_few_blocks(blocks, FEWEST_BLOCKS) + "."
     elif blocks == FEWEST_BLOCKS:
@@ -55,9 +55,7 @@ def warnings_of(plan: Plan) -> Iterator[str]:
 
 
 def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:
-    """Return the dry run of a plan as a list of lines; ``lab_mtu`` is what it has because the
-    campaign names none.
-    """
+    """Return the lines of a plan's dry run; ``lab_mtu`` is given where the campaign names no MTU."""
     visits = len(plan["visits"])
     cells = sum(len(visit["cells"]) for visit in plan["visits"])
     blocks, confirmed, seconds = confirmation_cost(plan, len(plan["profiles"]))
@@ -111,9 +109,7 @@ def _within(limit: str) -> str:
 
 
 def detectable(plan: Plan) -> list[tuple[float, float | None]]:
-    """Return [(scatter of a trial, smallest effect as a ratio that 4 of 5 campaigns find, or
-    None)].
-    """
+    """Return pairs of a trial's scatter and the smallest ratio that 4 of 5 campaigns find, or None."""
     from .._statistics.power import expected_detectable  # noqa: PLC0415
 
     if plan["blocks"] < FEWEST_BLOCKS:
@@ -125,9 +121,7 @@ def detectable(plan: Plan) -> list[tuple[float, float | None]]:
 
 
 def effects_of(plan: Plan) -> int:
-    """Return how many effects the report of a plan tests together: those of all tables, for
-    throughput and for CPU.
-    """
+    """Return the number of effects that the report tests together: all tables, throughput and CPU."""
     tables = (
         max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
     )
@@ -137,41 +131,31 @@ def effects_of(plan: Plan) -> int:
 def time_to_find(
     plan: Plan, ratio: float, noise: float, seconds: int | None = None
 ) -> tuple[int, float] | None:
-    """Return ``(blocks, seconds)`` after which 4 of 5 campaigns find an effect; None: more blocks
-    than are planned.
+    """Return the blocks and seconds after which 4 of 5 campaigns find an effect, or None.
 
-    ``seconds`` is how long a cell measures, where it is not what the plan says.
+    ``seconds`` replaces the plan's length of a cell.
     """
     from .._statistics.power import blocks_to_find  # noqa: PLC0415
 
     blocks = blocks_to_find(ratio, effects_of(plan), noise, control_visits(plan))
-    asked: Plan = (
-        plan
-        if seconds is None
-        else {
-            **plan,
-            "workloads": [
-                {**workload, "duration": seconds, "confidence": None}
-                for workload in plan["workloads"]
-            ],
-        }
-    )
-    return (
-        (blocks, blocks * len(plan["mtus"]) * block_seconds(asked, len(plan["profiles"])))
-        if blocks
-        else None
-    )
+    if not blocks:
+        return None
+    workloads = plan["workloads"]
+    if seconds is not None:
+        workloads = [{**load, "duration": seconds, "confidence": None} for load in workloads]
+    timed: Plan = {**plan, "workloads": workloads}
+    return blocks, blocks * len(plan["mtus"]) * block_seconds(timed, len(plan["profiles"]))
 
 
 def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
-    """Yield after what time which effect is found, where scatter comes from, and what answers
-    soonest.
+    """Yield the time after which each effect is found, the sources of scatter, and the best length of
+    a cell.
 
-    ``scatter`` is that of an earlier campaign, or None.
+    ``scatter`` is the scatter of an earlier campaign, or None.
     """
-    usual = [seconds_of(workload) for workload in plan["workloads"]]
-    asked = sum(usual) / len(usual)
-    noise = scatter.noise(asked) if scatter else SCATTER[1]
+    seconds = [seconds_of(workload) for workload in plan["workloads"]]
+    mean_s = sum(seconds) / len(seconds)
+    noise = scatter.noise(mean_s) if scatter else SCATTER[1]
     whose = "as in the campaign before" if scatter else "an ordinary machine"
     times = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
     rows = [
@@ -191,11 +175,11 @@ def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
             f"trials of {scatter.seconds:.0f} s scattered by {100 * scatter.trial:.1f} %{visit}, from block to "
             f"block by {100 * scatter.block:.1f} % (the pairing takes that out)"
         )
-        yield _soonest(plan, scatter, asked)
+        yield _soonest(plan, scatter, mean_s)
 
 
-def _soonest(plan: Plan, scatter: Scatter, asked: float) -> str:
-    """Return how many seconds a cell answer soonest, for the smallest effect that is found at all."""
+def _soonest(plan: Plan, scatter: Scatter, mean_s: float) -> str:
+    """Return the length of a cell that finds an effect soonest, for the smallest one that any finds."""
     for ratio in FOUND:
         times = []
         for seconds in SECONDS:
@@ -204,11 +188,11 @@ def _soonest(plan: Plan, scatter: Scatter, asked: float) -> str:
                 times.append((when[1], seconds, when[0]))
         if times:
             took, seconds, blocks = min(times)
-            own = time_to_find(plan, ratio, scatter.noise(asked))
-            now = length(own[1]) if own else "not at all"
+            planned = time_to_find(plan, ratio, scatter.noise(mean_s))
+            now = length(planned[1]) if planned else "not at all"
             return (
                 f"soonest for {100 * (ratio - 1):.0f} %: {seconds} s a cell, each once a visit, {blocks} blocks, "
-                f"{length(took)}; with {asked:.0f} s a cell {now}. A longer cell does what a repeated one does, "
+                f"{length(took)}; with {mean_s:.0f} s a cell {now}. A longer cell does what a repeated one does, "
                 "with one start less"
             )
     return "no number of seconds finds 20 %: a quieter machine is needed first"

@@ -1,11 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Factors: what a campaign varies. The kinds are in module_utils/_kinds.
+"""Factors, which a campaign varies: read from the campaign, and turned into settings of a profile.
 
-A factor, as plan.json has it: ``name``, ``kind``, ``levels`` (names, the first is "off"),
-``values`` {level: value}, ``settings`` (what takes the value), ``devices`` (device classes),
-``sides`` (ends), ``needs`` (features).
+:class:`.nouns.Factor` lists the keys. The kinds are in module_utils/_kinds.
 """
 
 from __future__ import annotations
@@ -29,12 +27,12 @@ ENDS = {
 
 
 def level_name(level: bool | int | str) -> str:
-    """Return a level as text: YAML reads a bare ``off`` or ``on`` as a bool."""
+    """Return a level as text: YAML reads ``off`` and ``on`` without quotes as bool."""
     return {False: "off", True: "on"}[level] if isinstance(level, bool) else str(level)
 
 
 def _value(kind: str, value: Any, where: str) -> Any:
-    """Return a level's value as it is set; a mapping names its settings itself."""
+    """Return the value that a level sets; a mapping has a value per setting."""
     if isinstance(value, dict):
         return {name: _value(kind, level, where) for name, level in value.items()}
     try:
@@ -43,9 +41,11 @@ def _value(kind: str, value: Any, where: str) -> Any:
         raise InputError(f"{value!r} is not a level of kind {kind}", where, f"Give {allowed}.")
 
 
-def _levels(asked: Any, kind: str, where: str) -> dict[str, object]:
-    """Return ``{level name: value}`` in the order given."""
-    levels = asked if asked is not None else KINDS[kind].levels
+def _levels(levels: Any, kind: str, where: str) -> dict[str, object]:
+    """Return the value of each level, in the order of the campaign; ``levels`` None means all of the
+    kind.
+    """
+    levels = KINDS[kind].levels if levels is None else levels
     if levels is None:
         raise InputError(
             f"kind {kind} needs levels", where, "Give two or more, such as levels: [1, 4]."
@@ -57,7 +57,7 @@ def _levels(asked: Any, kind: str, where: str) -> dict[str, object]:
     return values
 
 
-class AskedFactor(TypedDict):
+class FactorEntry(TypedDict):
     """An entry of a campaign's ``factors``."""
 
     name: str
@@ -70,18 +70,18 @@ class AskedFactor(TypedDict):
 
 
 class Varied(TypedDict):
-    """What a campaign says of all its factors."""
+    """The keys of a campaign that hold for all its factors."""
 
     sides: str | list[str]
     paths: list[str]
 
 
-def _kind_of(asked: AskedFactor, where: str) -> str:
-    """Return the kind of a factor, which its name tells where it has none."""
-    kind = asked.get("kind", asked["name"] if asked["name"] in KINDS else "feature")
+def _kind_of(entry: FactorEntry, where: str) -> str:
+    """Return the kind of a factor: its key ``kind``, or the kind of its name, or ``feature``."""
+    kind = entry.get("kind", entry["name"] if entry["name"] in KINDS else "feature")
     if kind not in KINDS:
         raise InputError(f"{kind!r} is not a kind of setting", where, f"Use {', '.join(KINDS)}.")
-    if asked.get("needs") and kind != "feature":
+    if entry.get("needs") and kind != "feature":
         raise InputError(
             "only a factor of kind feature can need features", where, "Leave 'needs' out."
         )
@@ -89,42 +89,38 @@ def _kind_of(asked: AskedFactor, where: str) -> str:
 
 
 def _devices_at(side: str, devices: list[str]) -> list[str]:
-    """Return the classes of a factor's devices at a side: a forwarder has devices of an underlay alone."""
+    """Return the device classes of a factor at a side: a forwarder has only underlay devices."""
     if side == FORWARDER and UNDERLAY in devices:
         return [UNDERLAY]
     return devices
 
 
-def read_factor(asked: str | AskedFactor, campaign: Varied, known: Paths = LAB) -> list[Factor]:
-    """Return the factors, one or one an end, of an entry of a campaign's ``factors`` (a name or a
-    mapping).
-    """
-    asked = {"name": asked} if isinstance(asked, str) else asked
-    where = f"factor {asked['name']}"
-    kind = _kind_of(asked, where)
-    values = _levels(asked.get("levels"), kind, where)
-    devices = asked.get("devices") or KINDS[kind].devices or known.classes(campaign["paths"])
-    sides = asked.get("sides", campaign["sides"])
+def read_factor(entry: str | FactorEntry, campaign: Varied, paths: Paths = LAB) -> list[Factor]:
+    """Return the factors of an entry of a campaign's ``factors``: one, or one for each side."""
+    entry = {"name": entry} if isinstance(entry, str) else entry
+    where = f"factor {entry['name']}"
+    kind = _kind_of(entry, where)
+    values = _levels(entry.get("levels"), kind, where)
+    devices = entry.get("devices") or KINDS[kind].devices or paths.classes(campaign["paths"])
+    sides = entry.get("sides", campaign["sides"])
     sides = sides if isinstance(sides, list) else [sides]
     return [
         {
-            "name": f"{asked['name']}@{side}" if len(sides) > 1 else asked["name"],
+            "name": f"{entry['name']}@{side}" if len(sides) > 1 else entry["name"],
             "kind": kind,
             "levels": list(values),
             "values": values,
-            "settings": asked.get("settings") or KINDS[kind].settings or [asked["name"]],
+            "settings": entry.get("settings") or KINDS[kind].settings or [entry["name"]],
             "devices": _devices_at(side, devices),
             "sides": ENDS[side],
-            "needs": asked.get("needs", []),
+            "needs": entry.get("needs", []),
         }
         for side in sides
     ]
 
 
 def _group(factor: Factor, level: str) -> Mapping[str, object]:
-    """Return what one level adds to the settings of a device, such as ``{"features": {"tso":
-    True}}``.
-    """
+    """Return the settings of a level, such as ``{"features": {"tso": True}}``."""
     value = factor["values"][level]
     settings = value if isinstance(value, dict) else dict.fromkeys(factor["settings"], value)
     group = KINDS[factor["kind"]].group
@@ -132,7 +128,7 @@ def _group(factor: Factor, level: str) -> Mapping[str, object]:
 
 
 def _merge(ends: Settings, factor: Factor, added: Mapping[str, object]) -> None:
-    """Add to the settings of each device that a factor is for."""
+    """Add settings to each device of a factor."""
     for side, device in product(factor["sides"], factor["devices"]):
         target = ends[side].setdefault(device, {})
         for key, value in added.items():
@@ -143,9 +139,9 @@ def _merge(ends: Settings, factor: Factor, added: Mapping[str, object]) -> None:
 
 
 def settings_of(factors: Iterable[Factor], levels: Levels, with_needs: bool = False) -> Settings:
-    """Return ``{end: {device class: settings}}`` of a profile; ``levels`` is ``{factor: level}``.
+    """Return the settings of a profile.
 
-    With ``with_needs``, features that a factor needs are on at its levels other than the first.
+    With ``with_needs``, a factor that is not at its first level switches on the features that it needs.
     """
     factors = list(factors)
     ends: Settings = {"client": {}, "server": {}}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must not be on at a host that forwards, of what a campaign sets there. Pure."""
+"""Warn of settings that must not be on at a host that forwards. Pure."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .nouns import Between, Factor, Levels, Plan
 
 
 class Caution(NamedTuple):
-    """Settings that are not for a host that forwards."""
+    """Settings that are a risk at a host that forwards, and the sentence about them."""
 
     settings: tuple[str, ...]
     says: str
-    forbids: bool  # a profile that has it on is not recommended
-    behind_nat: bool = False  # it holds for NAT alone
+    forbids: bool  # the report does not recommend a profile that has them on
+    behind_nat: bool = False  # only behind NAT
 
 
 LRO = ("lro", "rx-lro", "large-receive-offload")
 CAUTIONS = (
     Caution(
         LRO,
-        "must not be on while packets are forwarded: what LRO merged cannot be cut into the packets that "
-        "were sent, and is lost or arrives as others (case moby-32023). The kernel switches it off when "
-        "forwarding begins, and lets it be switched on again",
+        "must not be on while packets are forwarded: the host cannot split what LRO merged into the original "
+        "packets, so it drops or changes them (case moby-32023). The kernel switches LRO off when "
+        "forwarding begins, but a user can switch it on again",
         forbids=True,
     ),
     Caution(
         ("rx-gro-list",),
-        "must not be on behind NAT before datagrams were seen to arrive as they were sent: those of one "
-        "flow that arrive together were reported to become one, and DNS does not answer (case "
-        "openwrt-18387). Playbook integrity compares them",
+        "must not be on behind NAT until playbook integrity has shown that datagrams arrive unchanged. A "
+        "report says that it merges datagrams of one flow that arrive together, and that DNS fails (case "
+        "openwrt-18387)",
         forbids=False,
         behind_nat=True,
     ),
@@ -42,7 +42,7 @@ CAUTIONS = (
 
 
 def between(forwarders: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> Between | None:
-    """Return the host between the nodes as a plan has it, None without one; a campaign has one."""
+    """Return the host between the nodes as in plan.json, or None. A campaign has one at most."""
     if not forwarders:
         return None
     does = hostvars[forwarders[0]].get("offload_lab_forwarding")
@@ -50,13 +50,13 @@ def between(forwarders: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]
 
 
 def host_of(plan: Plan) -> str:
-    """Return the host between the nodes; empty where there is none."""
+    """Return the name of the host between the nodes; empty where there is none."""
     host = plan.get("forwarder")
     return host["host"] if host else ""
 
 
 def _set_there(plan: Plan) -> Iterator[tuple[Factor, Caution]]:
-    """Yield the factors that are set at the forwarder and what is to be said of each."""
+    """Yield each factor that is set at the forwarder, with its caution."""
     host = plan.get("forwarder")
     behind_nat = host is not None and host["does"] == "nat"
     for factor in plan["factors"]:

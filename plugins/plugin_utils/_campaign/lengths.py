@@ -1,9 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``duration: auto``: which lengths of a cell a campaign may choose from, and with which it begins.
-Pure.
-"""
+"""``duration: auto``: the lengths of a cell that a campaign chooses from, and the first one. Pure."""
 
 from __future__ import annotations
 
@@ -16,25 +14,23 @@ from ...module_utils._engines.engines import BY_NAME
 from ...module_utils._engines.workload import Workload
 
 AUTO = "auto"
-FIRST_BLOCKS = 3  # of a time budget, after which it is decided how the rest is spent
+FIRST_BLOCKS = 3  # before the first decision on a time budget
 LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10, 20)  # s
-# S: with which a campaign begins. A clear effect is shown soonest so. Where only cells scatter, longer
-# ones follow, and blocks count by what they know.
+# Length of the first cells in seconds. Short cells show a clear effect soonest. If cells scatter more
+# than visits, longer cells follow, and blocks get weights.
 BEGINS = 0.25
-# S: the same in a short time budget. With fewer visits before the decision more is left for those after
-# it, and three blocks of half a second know more of the scatter of cells than three of a quarter.
+# The same in a short time budget. Fewer visits before the decision leave more time for the others, and
+# three blocks of 0.5 s measure the scatter of cells better than three of 0.25 s.
 SHORT_OF_TIME = 0.5
 
 
 def take(full: Any, where: str) -> None:
-    """Note which workloads of a campaign have cells of a length that is chosen; ``full`` gets a
-    number as its duration.
-    """
+    """Replace ``duration: auto`` by a number, and note the workloads whose length is chosen."""
     full.update(lengths=[], chosen={}, scatter=None, first=FIRST_BLOCKS)
     if full["duration"] != AUTO:
         return
-    settled = full["blocks"] or full["until"] or full["design"] == "search"
-    if full["time_budget"] is None or settled:
+    fixed = full["blocks"] or full["until"] or full["design"] == "search"
+    if full["time_budget"] is None or fixed:
         raise InputError(
             "the length of cells is chosen for a time budget",
             f"{where}: duration auto",
@@ -42,11 +38,11 @@ def take(full: Any, where: str) -> None:
         )
     full["duration"] = 1
     full["first"] = None
-    full["chosen"] = {_name(asked): 0.0 for asked in full["workloads"] if not _own(asked)}
+    full["chosen"] = {_name(load): 0.0 for load in full["workloads"] if not _has_duration(load)}
 
 
 def begin(full: Any) -> None:
-    """Give the workloads whose length is chosen the one with which a campaign begins."""
+    """Set the first length of the workloads whose length is chosen."""
     if not full["chosen"]:
         return
     loads: list[Workload] = full["workloads"]
@@ -59,24 +55,25 @@ def begin(full: Any) -> None:
 
 
 def with_length(load: Workload, seconds: float, shortest: Mapping[str, float]) -> Workload:
-    """Return a workload with cells of the chosen length, or of the shortest that it can have;
-    ``shortest`` has those whose length is chosen.
+    """Return a workload with cells of ``seconds``, or of the shortest length that it can have.
+
+    A workload that ``shortest`` does not name keeps its length.
     """
     if load["name"] not in shortest:
         return load
     return {**load, "duration": max(seconds, shortest[load["name"]])}
 
 
-def _name(asked: Any) -> str:
-    return str(asked if isinstance(asked, str) else asked["name"])
+def _name(entry: Any) -> str:
+    return str(entry if isinstance(entry, str) else entry["name"])
 
 
-def _own(asked: Any) -> bool:
-    """Return whether a workload of a campaign file says itself how long its cells measure."""
-    return isinstance(asked, dict) and "duration" in asked
+def _has_duration(entry: Any) -> bool:
+    """Return whether an entry of a campaign's ``workloads`` has a duration."""
+    return isinstance(entry, dict) and "duration" in entry
 
 
 def _shortest(load: Workload) -> float:
-    """Return the shortest time that a cell of a workload can measure."""
+    """Return the shortest time of a workload's cell, in seconds."""
     checked = workload.checked(load)
     return BY_NAME[checked["engine"]].shortest(checked)

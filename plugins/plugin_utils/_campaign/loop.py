@@ -1,11 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each host of a campaign does at a step: with whom it measures, and with which arguments modules
-ethtool and visit are called. Pure.
+"""The work of each host at a step: its partners, and the arguments of modules ethtool and visit. Pure.
 
-A host is ready while it has the newest profile. A trial with a host that is not would be recorded under
-the wrong profile.
+A host is ready while it has the newest profile. Only ready hosts measure, because each trial is recorded
+under the newest profile.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from .nouns import Settings
 TIMESTAMPS = "net.ipv4.tcp_timestamps"
 VLAN_TAG = 4  # bytes
 AS_FOUND = "as_found"  # the profile of design integrity that is the node's own state
-APPLIED = "__offload_lab_applied"  # the variable of a host that has what was set there last
-PAYLOAD = ["PAYLOAD"]  # the tests of a campaign that asks only what becomes of the payload
-Results = dict[str, Any]  # {device: what module ethtool returned}
+APPLIED = "__offload_lab_applied"  # the variable of a host with the last result of module ethtool
+PAYLOAD = ["PAYLOAD"]  # the tests of a campaign that only checks the payload
+Results = dict[str, Any]  # {device: result of module ethtool}
 Arguments = dict[str, Any]  # of a module
 
 
 class Member(TypedDict):
-    """What a host does in a campaign, see ``_lab/guests.py``."""
+    """The part of a host in a campaign, see ``_lab/guests.py``."""
 
     member: bool
     end: str
@@ -39,21 +38,21 @@ class Member(TypedDict):
 
 
 class VisitStep(TypedDict):
-    """One thing to do at a visit."""
+    """One step of a visit."""
 
     do: str  # "settings", "apply", "measure", or "visit" for both of these
-    tasks: str  # the file of role measure that does it
+    tasks: str  # the file of tasks of role measure
     block: int
     visit: int
     mtu: int
     profile: str
     new_mtu: bool
     pairs: list[Pair]  # that measure
-    csum: NotRequired[dict[str, bool]]  # of a step "settings": the tunnel's outer checksum, by end
+    csum: NotRequired[dict[str, bool]]  # of step "settings": the tunnel's outer checksum, by end
 
 
 class Applied(TypedDict):
-    """What module ethtool returned at a host."""
+    """The result of module ethtool at a host."""
 
     devices: Results
     cpu: NotRequired[dict[str, Any]]
@@ -61,7 +60,7 @@ class Applied(TypedDict):
 
 @dataclass(frozen=True)
 class Host:
-    """What measuring needs to know of a host."""
+    """The facts of a host that a visit needs."""
 
     name: str
     devices: Devices
@@ -69,12 +68,12 @@ class Host:
     address: str = ""  # on the underlay
     probe_token: str = ""
     servers_token: str = ""
-    applied: Applied | None = None  # None: it does not have the newest profile
+    applied: Applied | None = None  # None: the host does not have the newest profile
 
 
 @dataclass(frozen=True)
 class RoleOptions:
-    """What role measure was asked for, as far as each visit needs it."""
+    """The options of role measure that each visit needs."""
 
     port: int  # of the servers
     probe_port: int
@@ -90,7 +89,7 @@ class RoleOptions:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the manifest says of the client."""
+    """The facts of the client in the manifest."""
 
     timestamps: bool
     speed_mbps: int  # of the first link, 0 where none has a speed
@@ -98,7 +97,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Planned:
-    """What a visit needs of a plan."""
+    """The part of a plan that a visit needs."""
 
     plan_file: str
     record: str
@@ -112,7 +111,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Work:
-    """A step, and all that is the same for the hosts that make it."""
+    """A step, with the plan and the options that all its hosts share."""
 
     plan: Planned
     options: RoleOptions
@@ -121,7 +120,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The snapshot of a node, and the lease under which it is changed."""
+    """The snapshot of a node, and the campaign's lease on the node."""
 
     path: str
     devices: Sequence[Any]
@@ -129,8 +128,8 @@ class Snapshot:
 
 
 def partners(member: Member, in_order: Collection[str]) -> list[str]:
-    """Return the partners that a host can measure with; ``in_order`` are the hosts that have the
-    newest profile.
+    """Return the partners of a host that are ready; ``in_order`` are the hosts with the newest
+    profile.
     """
     lost = set[str]()
     for host in member["needed"]:
@@ -140,17 +139,17 @@ def partners(member: Member, in_order: Collection[str]) -> list[str]:
 
 
 def in_order(hosts: Mapping[str, Applied | None]) -> list[str]:
-    """Return the hosts that have the newest profile."""
+    """Return the hosts with the newest profile."""
     return [name for name, applied in hosts.items() if applied is not None]
 
 
 def awaited(member: Member, playing: Collection[str]) -> list[str]:
-    """Return the hosts whose profile a client waits for before it measures."""
+    """Return the hosts for whose profile a client waits before it measures."""
     return [name for name in member["needed"] if name in playing]
 
 
 def applied_by(result: Mapping[str, Any]) -> Applied | None:
-    """Return what a result of module ethtool says was set, None where nothing was."""
+    """Return the settings in a result of module ethtool, None where it set nothing."""
     if "devices" not in result:
         return None
     applied: Applied = {"devices": result["devices"]}
@@ -160,22 +159,22 @@ def applied_by(result: Mapping[str, Any]) -> Applied | None:
 
 
 def pairs_now(step: VisitStep, client: str, ready: Collection[str]) -> list[Pair]:
-    """Return the pairs of a step that a client measures in."""
+    """Return the pairs of a step in which a client measures with a ready server."""
     return [pair for pair in step["pairs"] if pair["client"] == client and pair["server"] in ready]
 
 
 def applies(step: VisitStep) -> bool:
-    """Return whether a profile is set at a step."""
+    """Return whether a step sets a profile."""
     return step["do"] in ("apply", "visit")
 
 
 def measures(step: VisitStep) -> bool:
-    """Return whether trials are measured at a step."""
+    """Return whether a step measures trials."""
     return step["do"] in ("measure", "visit")
 
 
 def tasks_of(do: str, store: bool) -> str:
-    """Return the file of tasks that makes a step; with a store more is done at a visit."""
+    """Return the file of tasks of a step; a results store needs more tasks at a visit."""
     return f"store_{do}" if store and do != "settings" else do
 
 
@@ -205,7 +204,7 @@ def profile_arguments(work: Work, member: Member, devices: Devices, kept: Snapsh
 def visit_options(
     work: Work, conditions: Conditions, ends: tuple[str, str], hosts: Mapping[str, Host]
 ) -> Arguments:
-    """Return the options of module visit for a pair, whose client and server are ``ends``."""
+    """Return the options of module visit for a pair; ``ends`` are its client and its server."""
     plan = work.plan
     options = work.options
     step = work.step
@@ -240,8 +239,8 @@ def visit_options(
 
 
 def hosts_needed(plan: Planned, ends: Iterable[str]) -> list[str]:
-    """Return the hosts that the visit of a pair asks about: its ends, their nodes where they are
-    guests, and the forwarder.
+    """Return the hosts whose facts the visit of a pair needs: its ends, the nodes of guests, and the
+    forwarder.
     """
     names = list(ends)
     names += [plan.homes[name] for name in names if plan.homes.get(name)]
@@ -253,7 +252,7 @@ def _probe(host: Host, port: int) -> Arguments:
 
 
 def _samples(plan: Planned, options: RoleOptions) -> Arguments:
-    """Return how packets are sampled."""
+    """Return the options for the sampling of packets."""
     reverse = ["TCP_MAERTS"] if "TCP_MAERTS" in plan.tests else []
     return {
         "tests": ["TCP_STREAM", *reverse],
@@ -263,7 +262,7 @@ def _samples(plan: Planned, options: RoleOptions) -> Arguments:
 
 
 def _underlay(host: Host) -> list[str]:
-    """Return a host's devices of the underlay. A guest has none: what is there is not seen."""
+    """Return a host's underlay devices. A guest has none: the lab cannot see the devices of its node."""
     return [device["name"] for device in host.devices.get(UNDERLAY, [])] or [""]
 
 
@@ -274,7 +273,7 @@ def _settings(host: Host) -> Results:
 def _evidence(
     plan: Planned, options: RoleOptions, ends: tuple[str, str], hosts: Mapping[str, Host]
 ) -> Arguments:
-    """Return what is known of a visit before its packets are sampled."""
+    """Return the facts of a visit that its evidence needs in addition to packets."""
     client, server = (hosts[name] for name in ends)
     homes = {
         end: plan.homes[host.name]
@@ -301,7 +300,7 @@ def _expected(
     client: Host,
     hosts: Mapping[str, Host],
 ) -> Arguments:
-    """Return what the guards compare each trial with."""
+    """Return the expected values with which the guards compare each trial."""
     node = hosts[plan.homes.get(client.name) or client.name]
     by_ipv6 = [path for path, end in client.endpoints.items() if ":" in end["address"]]
     return {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: whether what the factors of a campaign need are features, and whether the needs end somewhere."""
+"""Check that factors need features that exist, and that no needs form a circle. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._ethtool.features import LEGACY
 from .nouns import Factor
 
-# The kernel's names of single features begin with these words, or are one of the words alone
-# (netdev_features_strings in net/ethtool/common.c). The nodes say which of them they have.
+# The kernel's names of features begin with one of the first words, or are a single word
+# (netdev_features_strings in net/ethtool/common.c). The nodes report which ones they have.
 FIRST_WORDS = "tx|rx|tls|esp|hw|hsr|l2|macsec|fcoe|vlan|netns|busy"
 SINGLE_WORDS = "highdma|loopback"
 KERNEL_NAME = re.compile(rf"(?:(?:{FIRST_WORDS})-[a-z0-9_-]+|{SINGLE_WORDS})\Z")
@@ -21,15 +21,15 @@ LEGACY_NAMES = {row[0] for row in LEGACY} | {row[1] for row in LEGACY}
 
 
 def check_needs(factors: Iterable[Factor], where: str) -> None:
-    """Raise :class:`InputError` where a need names no feature, or where needs go in a circle."""
-    given: dict[str, set[str]] = {}
+    """Raise :class:`InputError` where a need names no feature, or where needs form a circle."""
+    needs: dict[str, set[str]] = {}
     for factor in factors:
         for need in factor["needs"]:
             _check_name(need, factor, where)
         for setting in factor["settings"]:
-            given.setdefault(setting, set()).update(factor["needs"])
-    for setting in given:
-        _check_end(setting, given, where)
+            needs.setdefault(setting, set()).update(factor["needs"])
+    for setting in needs:
+        _refuse_circle(setting, needs, where)
 
 
 def _check_name(need: str, factor: Factor, where: str) -> None:
@@ -41,11 +41,11 @@ def _check_name(need: str, factor: Factor, where: str) -> None:
         )
 
 
-def _check_end(start: str, given: dict[str, set[str]], where: str) -> None:
-    """Follow the needs of a setting; coming back to it is a circle."""
+def _refuse_circle(start: str, needs: dict[str, set[str]], where: str) -> None:
+    """Follow the needs of a setting; raise InputError where they lead back to it."""
     path = [start]
-    to_follow = [(need, path) for need in sorted(given[start])]
-    seen = set()
+    to_follow = [(need, path) for need in sorted(needs[start])]
+    followed = set()
     while to_follow:
         setting, before = to_follow.pop()
         way = [*before, setting]
@@ -55,6 +55,6 @@ def _check_end(start: str, given: dict[str, set[str]], where: str) -> None:
                 f"{where}: factors",
                 "Leave one of these needs out.",
             )
-        if setting not in seen:
-            seen.add(setting)
-            to_follow += [(need, way) for need in sorted(given.get(setting, ()))]
+        if setting not in followed:
+            followed.add(setting)
+            to_follow += [(need, way) for need in sorted(needs.get(setting, ()))]

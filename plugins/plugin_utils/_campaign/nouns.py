@@ -1,10 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nouns of a campaign: campaign, plan and what is in it. docs/data-format.md describes each key
-of the files.
+"""The types of a campaign: campaign, plan, visit, cell, and the decisions of a campaign.
 
-What an import's log does not say is null in its plan, whatever the type here.
+docs/data-format.md describes each key. In the plan of an import any key may be null: its log may lack
+the value.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Settings = dict[str, dict[str, Any]]  # {end: {device class: settings}}
 
 
 class Factor(TypedDict):
-    """What is varied."""
+    """A setting that a campaign varies."""
 
     name: str
-    kind: str  # a row of factors.KINDS
+    kind: str  # a name of KINDS in module_utils/_kinds
     levels: list[str]  # the first is "off"
-    values: dict[str, Any]  # {level: what the settings take, or {setting: value}}
-    settings: list[str]  # that take the value
+    values: dict[str, Any]  # {level: value of all settings, or {setting: value}}
+    settings: list[str]  # names
     devices: list[str]  # device classes
     sides: list[str]  # ends: "client", "server", "forwarder"
-    needs: list[str]  # features that it cannot act without
+    needs: list[str]  # features without which it has no effect
 
 
 class Cell(TypedDict):
@@ -40,13 +40,13 @@ class Cell(TypedDict):
     cell: int
     path: str
     workload: str
-    pair: NotRequired[str]  # only where the campaign names pairs
-    trial: NotRequired[int]  # only where each cell of a visit has several trials
-    again: NotRequired[str]  # the id of the cell that it measures again
+    pair: NotRequired[str]  # only if the campaign names pairs
+    trial: NotRequired[int]  # only if each cell of a visit has several trials
+    again: NotRequired[str]  # the id of the cell that it repeats
 
 
 class Visit(TypedDict):
-    """One stay at a profile."""
+    """One visit of a profile: its cells are measured without a change of settings."""
 
     block: int
     visit: int
@@ -54,39 +54,41 @@ class Visit(TypedDict):
     profile: str
     repeat: bool  # the control's second visit of its block
     cells: list[Cell]
-    seconds: NotRequired[float]  # of its cells, where that was decided after the first blocks
-    part: NotRequired[str]  # "confirm" or "search"; of a planned visit there is none
-    again: NotRequired[bool]  # measures what the machine spoilt
+    seconds: NotRequired[
+        float
+    ]  # of a cell, if the campaign chose the length after its first blocks
+    part: NotRequired[str]  # "confirm" or "search"; a planned visit has no part
+    again: NotRequired[bool]  # it repeats trials that the machine spoilt
 
 
 class Profile(TypedDict):
-    """What the nodes are set to."""
+    """The levels of all factors, and the settings of the nodes."""
 
     levels: Levels
     settings: Settings
-    role: NotRequired[str]  # of a confirmation: "control", "chosen", "runner_up" or "all_on"
+    role: NotRequired[str]  # in a confirmation: "control", "chosen", "runner_up" or "all_on"
 
 
 class Remeasure(TypedDict):
-    """How much of what the machine spoilt is measured again."""
+    """How many trials that the machine spoilt are repeated."""
 
     passes: int
-    share: float  # of all planned cells, at most
+    share: float  # the largest, of all planned cells
 
 
 class Decided(TypedDict):
-    """What a look decided."""
+    """The decision of an interim test."""
 
     block: int
     alpha: float
     settled: list[str]  # profiles
     answered: bool
-    open: dict[str, int]  # {profile: comparisons that are not known yet}
-    named: NotRequired[list[str]]  # of a check of the payload: the conditions that are to blame
+    open: dict[str, int]  # {profile: comparisons whose outcome is not known}
+    named: NotRequired[list[str]]  # in a check of the payload: the conditions to blame
 
 
 class CellScatter(TypedDict):
-    """Standard deviations of logarithms: of a cell of 1 s, and of whole visits beyond that."""
+    """Standard deviations of logarithms: of a cell of 1 s, and of visits in addition."""
 
     cell: float
     visit: float | None
@@ -96,25 +98,25 @@ class TimePlan(TypedDict):
     """How a plan spends its time budget."""
 
     budget: float  # s, of all visits
-    lengths: list[float]  # s of a cell, of which one is chosen; empty: they stay as they are
-    workloads: dict[str, float]  # whose cells these are, with the shortest that they can have
-    scatter: CellScatter | None  # of an earlier campaign, from which the length was chosen
-    first: NotRequired[int]  # blocks, after which it is decided; 3 of earlier versions
+    lengths: list[float]  # candidates for the seconds of a cell; empty: no choice
+    workloads: dict[str, float]  # {workload with a chosen length: its shortest one}
+    scatter: CellScatter | None  # of an earlier campaign that gave the length
+    first: NotRequired[int]  # blocks before the first decision; earlier versions: 3
 
 
 class Spending(TypedDict):
-    """What was decided after a block on the rest of the time budget."""
+    """A decision on the rest of the time budget."""
 
-    block: int
+    block: int  # the last one before the decision
     blocks: int  # of the campaign
-    seconds: float | None  # of a cell of later blocks, where that was chosen
+    seconds: float | None  # of a cell of later blocks; None: no choice
     spent: float  # s
-    beside: float  # s of a visit, beside the cells whose length was chosen
+    beside: float  # s of a visit in addition to the cells whose length was chosen
     scatter: CellScatter | None
 
 
 class Outline(TypedDict):
-    """What a campaign and its plan both say."""
+    """The common keys of a campaign and its plan."""
 
     name: str
     seed: int
@@ -124,8 +126,8 @@ class Outline(TypedDict):
     mtus: list[int]  # bytes
     workloads: list[Workload]
     pairs: list[Pair]  # empty for the first two nodes
-    concurrent: NotRequired[bool]  # of a campaign: all pairs measure at the same time
-    rounds: NotRequired[list[list[Pair]]]  # of a plan: pairs that measure at the same time
+    concurrent: NotRequired[bool]  # of a campaign: all pairs measure simultaneously
+    rounds: NotRequired[list[list[Pair]]]  # of a plan: pairs that measure simultaneously
     untestable: dict[str, str]  # {factor or profile: reason}
     matters: float  # %
     confirm: int  # blocks of the confirmation
@@ -134,7 +136,7 @@ class Outline(TypedDict):
     steal_limit: NotRequired[float | None]  # % of the CPU time
     trials: NotRequired[int | None]  # of each cell at a visit
     control_visits: NotRequired[int | None]  # of a block
-    spent: NotRequired[list[Spending]]  # of a plan, not in the file: what was decided
+    spent: NotRequired[list[Spending]]  # of a plan, not in plan.json: decisions on its time budget
 
 
 class Campaign(Outline):
@@ -144,30 +146,30 @@ class Campaign(Outline):
     control: str | None
     profiles: dict[str, dict[str, Any]]  # of design "profiles": {name: {factor: level}}
     time_budget: float | None  # s
-    duration: float  # s of a cell, where its workload has no own
-    lengths: list[float]  # s of a cell, of which one is chosen by scatter
-    first: int | None  # blocks, after which that is decided; None: the plan says
-    chosen: dict[str, float]  # workloads whose cells have that length, or this shortest one
-    scatter: CellScatter | None  # by which it was chosen before the first block
+    duration: float  # s of a cell, the default of a workload
+    lengths: list[float]  # candidates for the seconds of a cell
+    first: int | None  # blocks before the first decision; None: make_plan decides
+    chosen: dict[str, float]  # {workload with a chosen length: its shortest one}
+    scatter: CellScatter | None  # of an earlier campaign that gave the length
     sides: str | list[str]
     engine: str | None  # of workloads that name none
     goal: str  # of a search: "throughput", "cpu" or "latency"
     until: str | None  # "answered" or "named"
-    as_found: NotRequired[Levels]  # of design integrity: in which state the hosts are
+    as_found: NotRequired[Levels]  # of design integrity: the levels that the hosts have
 
 
 class SearchLimits(TypedDict):
-    """What a search may do after its first visits."""
+    """The limits of a search after its first visits."""
 
-    rounds: int  # at most, a visit each
-    limit: str  # what ends it where the question stays open: "visits" or "time_budget"
+    rounds: int  # at most; each one is a visit
+    limit: str  # of an unanswered search: "visits" or "time_budget"
     goal: str
 
 
 class SearchStanding(TypedDict):
-    """The best combination so far, its gain over the control as a ratio, and how sure it is."""
+    """The best combination so far, its gain over the control as a ratio, and its probability."""
 
-    visits: int  # that gave a value
+    visits: int  # with a value
     best: str | None
     gain: float | None
     low: float | None  # of the gain's interval
@@ -176,24 +178,22 @@ class SearchStanding(TypedDict):
 
 
 class PartSource(TypedDict):
-    """What a part of a campaign is measured from: a plan, a confirmation or a round of a search."""
+    """The profiles and visits of a plan, a confirmation or a round of a search."""
 
     profiles: dict[str, Profile]
     visits: list[Visit]
 
 
 class SearchRound(PartSource):
-    """Visits that a search chose by what was known before them."""
+    """Visits that a search chose from all visits before them."""
 
     round: int
     standing: SearchStanding
-    trials: NotRequired[int]  # of each cell at its visits; not in the files of earlier versions
+    trials: NotRequired[int]  # of each cell at its visits; files of earlier versions lack it
 
 
 class Nominee(TypedDict):
-    """A profile that is visited again in fresh blocks; it may be one that the planned blocks never
-    visited.
-    """
+    """A profile for the confirmation; the planned blocks may not have visited it."""
 
     role: str  # "chosen", "runner_up" or, of a search, "all_on"
     name: str
@@ -201,26 +201,26 @@ class Nominee(TypedDict):
 
 
 class Search(TypedDict):
-    """What a search has decided so far."""
+    """The decisions of a search."""
 
     schema: int
     campaign: str
     rounds: list[SearchRound]
-    ended: str | None  # why
+    ended: str | None  # the reason, None before the end
     nominees: list[Nominee]
     standing: NotRequired[SearchStanding]  # at its end
-    trials: NotRequired[int]  # at its end: of each cell at the visits of the confirmation
+    trials: NotRequired[int]  # at its end: of each cell at a visit of the confirmation
 
 
 class Between(TypedDict):
     """The host that forwards between the nodes."""
 
     host: str
-    does: str  # "routed", "nat", "bridged", or empty where that was not said
+    does: str  # "routed", "nat", "bridged", or empty where the inventory does not say
 
 
 class Plan(Outline):
-    """The content of plan.json. Of earlier versions it lacks keys: ``plan_file.ADDED``."""
+    """The content of plan.json; files of earlier versions lack the keys ``plan_file.ADDED``."""
 
     schema: int
     created: str
@@ -230,24 +230,26 @@ class Plan(Outline):
     estimated_s: float
     remeasure: NotRequired[Remeasure]
     time: NotRequired[TimePlan]
-    sampling: NotRequired[str]  # the engine whose streams are sampled, where no workload makes one
+    sampling: NotRequired[str]  # the engine whose stream is sampled, where no workload makes one
     forwarder: NotRequired[Between]
-    own_paths: NotRequired[dict[str, OwnPath]]  # those that exist without the lab
-    encapsulations: NotRequired[dict[str, str]]  # the same in plans of earlier versions, by path
+    own_paths: NotRequired[dict[str, OwnPath]]  # paths that exist without the lab
+    encapsulations: NotRequired[
+        dict[str, str]
+    ]  # {path: encapsulation}, in plans of earlier versions
     visits: list[Visit]
     until: NotRequired[str]  # "answered" or "named"; plans of earlier versions lack it
-    looks: NotRequired[list[Look]]
-    looked: NotRequired[list[Decided]]  # not in the file: the looks that were made
+    looks: NotRequired[list[Look]]  # interim tests
+    looked: NotRequired[list[Decided]]  # not in the file: decisions of interim tests
     search: NotRequired[SearchLimits]
-    decided: NotRequired[Search]  # not in the file: what the search has decided
+    decided: NotRequired[Search]  # not in the file: decisions of the search
     searched: NotRequired[bool]  # not in the file
-    extended: NotRequired[bool]  # not in the file: trials were added beyond the plan
+    extended: NotRequired[bool]  # not in the file: the record has trials beyond the plan
     kind: NotRequired[str]  # "imported"
     source: NotRequired[str]  # of an import
 
 
 class Confirmation(TypedDict):
-    """Who is visited again, and when."""
+    """The profiles and visits of a confirmation."""
 
     schema: int
     campaign: str

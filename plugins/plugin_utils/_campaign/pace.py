@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often a run hands over what it has measured, to the controller and to a results store. Pure."""
+"""How often a run hands its trials to the controller and to a results store. Pure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import TypedDict
 from ...module_utils._host.store import LEASE
 from .nouns import Plan
 
-# Seconds of measuring in one module call where a store waits for the results.
+# Longest measuring of one module call with a results store, in seconds.
 MOST_SECONDS_WITH_STORE = 30
 
 
 class Pace(TypedDict):
-    """The parts of a run between two hand-overs."""
+    """The intervals at which a run hands over its trials."""
 
     chunk_s: int  # seconds of measuring in one module call
-    pieces: int  # of a step, each of which goes into the store at once
+    pieces: int  # parts of a step; each one goes into the store before the next begins
     lease_s: float  # seconds for which the lock of a store is valid
 
 
 def pace_of(plan: Plan, chunk_seconds: int, *, stored: bool) -> Pace:
-    """Return how a plan's trials are handed over; ``stored`` says that they go into a store."""
+    """Return the intervals of a plan; ``stored`` means that its trials go into a results store."""
     cells = sum(len(visit["cells"]) for visit in plan["visits"])
     cell_s = plan["estimated_s"] / max(cells, 1)
-    # From one task of the store to the next there are a piece, and what is beside it.
+    # Between two tasks of the store there are a piece and its overhead.
     lease_s = max(LEASE, 30 + 2 * cell_s)
     if not stored:
         return {"chunk_s": chunk_seconds, "pieces": 1, "lease_s": lease_s}

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plan.json: written once and whole, read again, and the small part of it that Ansible's loop over
-visits needs.
-"""
+"""Write and read plan.json and the decisions of a campaign, and return the summary for Ansible."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
 from .._paths.lab_paths import Paths, with_own
 from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
-from . import confirmation, looks, spending
+from . import confirmation, interim, spending
 from .decisions import append_decided, read_decided
 from .design import (
     SCHEMA,
@@ -36,17 +34,13 @@ from .nouns import (
 )
 from .stored import read_part
 
-CONFIRMATION, LOOKS, SEARCH, SPENDING = "confirmation", "looks", "search", "spending"
-ADDED = (
-    "matters",
-    "confirm",
-    "remeasure",
-    "control_visits",
-    "verify",
-)  # keys that plans of earlier versions lack
-AROUND = {one.name: one for one in (PLAIN, VXLAN, GENEVE, GRE)}
-MOST_DECISIONS = 3  # on a time budget: how the first blocks go on, and what fills its rest
-MOST_VISITS = 800  # of an event, which must stay small
+# Parts of decisions.jsonl.
+CONFIRMATION, INTERIM, SEARCH, SPENDING = "confirmation", "looks", "search", "spending"
+# Keys that plans of earlier versions lack.
+ADDED = ("matters", "confirm", "remeasure", "control_visits", "verify")
+ENCAPSULATIONS = {kind.name: kind for kind in (PLAIN, VXLAN, GENEVE, GRE)}
+MOST_DECISIONS = 3  # on a time budget
+MOST_VISITS = 800  # in the summary: an event of Ansible must stay small
 
 
 def read_plan(path: str) -> Plan | None:
@@ -55,62 +49,55 @@ def read_plan(path: str) -> Plan | None:
 
 
 def read_confirmation(folder: str) -> Confirmation | None:
-    """Return the confirmation of a campaign's results folder, or None where it is not decided."""
+    """Return the confirmation of a results folder, or None before its decision."""
     decided: Confirmation | None = read_decided(folder, CONFIRMATION, confirmation.SCHEMA)
     return decided
 
 
 def read_search(folder: str) -> Search | None:
-    """Return the rounds of a search that are decided so far, or None."""
+    """Return the search of a results folder with its rounds so far, or None."""
     decided: Search | None = read_decided(folder, SEARCH, confirmation.SCHEMA)
     return decided
 
 
-def read_looks(folder: str) -> list[Decided]:
-    """Return the looks that a campaign has made, in their order."""
-    made: list[Decided] = (read_decided(folder, LOOKS, looks.SCHEMA) or {"made": []})["made"]
-    return made
+def read_interim(folder: str) -> list[Decided]:
+    """Return the decisions of a campaign's interim tests, in their order."""
+    decided = read_decided(folder, INTERIM, interim.SCHEMA)
+    return decided["made"] if decided else []
 
 
-def write_looks(folder: str, plan: Plan, made: list[Decided]) -> None:
-    """Write the looks that a campaign has made into its results folder."""
-    append_decided(
-        folder,
-        LOOKS,
-        {"schema": looks.SCHEMA, "campaign": plan["name"], "made": made},
-    )
+def write_interim(folder: str, plan: Plan, decisions: list[Decided]) -> None:
+    """Write the new decisions of interim tests into a campaign's results folder."""
+    document = {"schema": interim.SCHEMA, "campaign": plan["name"], "made": decisions}
+    append_decided(folder, INTERIM, document)
 
 
 def read_spending(folder: str) -> list[Spending]:
-    """Return what a campaign has decided on its time budget, in the order of the blocks."""
-    made: list[Spending] = (read_decided(folder, SPENDING, spending.SCHEMA) or {"made": []})["made"]
-    return made
+    """Return the decisions on a campaign's time budget, in their order."""
+    decided = read_decided(folder, SPENDING, spending.SCHEMA)
+    return decided["made"] if decided else []
 
 
-def write_spending(folder: str, plan: Plan, made: list[Spending]) -> None:
-    """Write what a campaign has decided on its time budget into its results folder."""
-    append_decided(
-        folder,
-        SPENDING,
-        {"schema": spending.SCHEMA, "campaign": plan["name"], "made": made},
-    )
+def write_spending(folder: str, plan: Plan, decisions: list[Spending]) -> None:
+    """Write the new decisions on a time budget into a campaign's results folder."""
+    document = {"schema": spending.SCHEMA, "campaign": plan["name"], "made": decisions}
+    append_decided(folder, SPENDING, document)
 
 
 def read_current_plan(path: str) -> Plan | None:
-    """Return a plan without what looks have dropped, and with the blocks that its time budget was
-    found to allow; None where there is no file.
+    """Return a plan with the decisions of its interim tests and on its time budget.
+
+    Return None where there is no file.
     """
     plan = read_plan(path)
     folder = os.path.dirname(path)
     if plan and plan.get("time"):
         return spending.with_spending(plan, read_spending(folder))
-    return plan and looks.with_looks(plan, read_looks(folder))
+    return plan and interim.with_decisions(plan, read_interim(folder))
 
 
 def read_whole_plan(folder: str) -> Plan | None:
-    """Return the plan of a campaign's results folder with what was decided since, or None where
-    there is no plan.
-    """
+    """Return the plan of a results folder with all decisions, or None where there is no plan."""
     plan = read_current_plan(os.path.join(folder, "plan.json"))
     if plan and plan["design"] == "search":
         plan = confirmation.with_search(plan, read_search(folder))
@@ -118,12 +105,12 @@ def read_whole_plan(folder: str) -> Plan | None:
 
 
 def paths_of(plan: Plan) -> Paths:
-    """Return the paths that a campaign may name, its own among them."""
-    known = dict(with_own(plan.get("own_paths")).by_name)
-    for name, around in plan.get("encapsulations", {}).items():
-        usual = known.get(name) or Path(name, (UNDERLAY,))
-        known[name] = replace(usual, encapsulation=AROUND.get(around, PLAIN))
-    return Paths(known)
+    """Return the paths of the lab, and those that exist without it."""
+    paths = dict(with_own(plan.get("own_paths")).by_name)
+    for name, encapsulation in plan.get("encapsulations", {}).items():
+        path = paths.get(name) or Path(name, (UNDERLAY,))
+        paths[name] = replace(path, encapsulation=ENCAPSULATIONS.get(encapsulation, PLAIN))
+    return Paths(paths)
 
 
 def write_confirmation(folder: str, decided: Confirmation) -> None:
@@ -132,14 +119,12 @@ def write_confirmation(folder: str, decided: Confirmation) -> None:
 
 
 def write_search(folder: str, decided: Search) -> None:
-    """Write what a search decided into its campaign's results folder, before the first visit of its
-    last round.
-    """
+    """Write the new round of a search, or its end, into its campaign's results folder."""
     append_decided(folder, SEARCH, decided)
 
 
 def write_plan(path: str, plan: Mapping[str, object]) -> None:
-    """Write a plan so that a crash leaves the whole file or none; the folder is made."""
+    """Write a plan as one file, and create its folder; a crash leaves the complete file or none."""
     try:
         files.write_result(path, json.dumps(plan, indent=1) + "\n")
     except OSError as error:
@@ -150,16 +135,17 @@ def write_plan(path: str, plan: Mapping[str, object]) -> None:
         )
 
 
-def as_begun(campaign: Campaign, old: Plan) -> Campaign:
-    """Return a campaign with what its plan has already and it does not name: a design's defaults
-    may change.
+def with_defaults_of_plan(campaign: Campaign, old: Plan) -> Campaign:
+    """Return a campaign with the defaults of its existing plan.
+
+    Another version may have other defaults.
     """
-    begun: Campaign = {**campaign}
+    completed: Campaign = {**campaign}
     if campaign["blocks"] is None and campaign["time_budget"] is None:
-        begun["blocks"] = old["blocks"]
+        completed["blocks"] = old["blocks"]
     if campaign["control_visits"] is None:
-        begun["control_visits"] = control_visits(old)
-    return spending.as_chosen(begun, old) if old.get("time") else begun
+        completed["control_visits"] = control_visits(old)
+    return spending.with_length_of_plan(completed, old) if old.get("time") else completed
 
 
 def _without_repeat(plan: Plan) -> Plan:
@@ -174,11 +160,10 @@ def _difference(key: str, old: object, new: object) -> str:
 
 
 def differences(old: Plan, new: Plan) -> list[str]:
-    """Return what differs between two plans, as one text a difference; when they were made does not
-    count.
+    """Return the differences between two plans, one text for each key.
 
-    A plan of an earlier version, which lacks keys of :data:`ADDED`, goes on without them, and with
-    its own choice of the control's second visit.
+    Times do not count. Keys of :data:`ADDED` do not count if the old plan lacks them; then the choice
+    of the control's repeat does not count either.
     """
     missing = {key for key in ADDED if key not in old}
     if missing:
@@ -193,9 +178,7 @@ def differences(old: Plan, new: Plan) -> list[str]:
 
 
 def summary(plan: Plan, folder: str) -> dict[str, object]:
-    """Return what the loop over visits needs: never the cells, which module visit reads from the
-    file.
-    """
+    """Return the part of a plan that role measure needs; module visit reads the cells from the file."""
     sampling = sampling_engine(plan["workloads"], plan.get("sampling"))
     return {
         "results": folder,
@@ -218,7 +201,7 @@ def summary(plan: Plan, folder: str) -> dict[str, object]:
         "decisions_on_time": MOST_DECISIONS if plan.get("time") else 0,
         "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
         "sampling": sampling,
-        # One is enough to try the paths, and to sample their packets.
+        # One server is enough to test the paths and to sample their packets.
         "servers": {sampling: 1, **servers_each(all_workloads(plan))},
         "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
         "totals": {

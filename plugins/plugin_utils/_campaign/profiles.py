@@ -20,9 +20,9 @@ from .screen import (
 )
 
 MOST_PROFILES = 256
-AS_FOUND = "as_found"  # of design integrity: the state in which the hosts are
-MIXED = "mixed"  # as found, a factor is on at some of its devices
-UNKNOWN = "unknown"  # as found, the level of a factor could not be read
+AS_FOUND = "as_found"  # of design integrity: the hosts keep their settings
+MIXED = "mixed"  # level of as_found: the factor is on at only some of its devices
+UNKNOWN = "unknown"  # level of as_found: the level could not be read
 
 
 def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:
@@ -56,24 +56,26 @@ def _all_combinations(factors: Sequence[Factor], base: Levels) -> Iterator[tuple
 
 
 def _one_left_out(factors: Sequence[Factor], on: Levels) -> Iterator[tuple[str, Levels]]:
-    """Yield ``(name, levels)`` of all on without one factor, and without what needs it: the kernel
-    switches that off.
+    """Yield ``(name, levels)`` of all on without one factor.
+
+    The kernel also switches off the features that need it.
     """
     for _name, levels in _one_by_one(factors, on):
-        found = within_reach(factors, levels)
-        yield named(found, on), found
+        effective = within_reach(factors, levels)
+        yield named(effective, on), effective
 
 
 def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Levels]]:
-    known = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
-    for name, asked in campaign["profiles"].items():
-        levels = {factor: level_name(level) for factor, level in asked.items()}
+    """Yield ``(name, levels)`` of each profile that the campaign lists."""
+    levels_of_factor = {factor["name"]: factor["levels"] for factor in campaign["factors"]}
+    for name, entry in campaign["profiles"].items():
+        levels = {factor: level_name(level) for factor, level in entry.items()}
         for factor, level in levels.items():
-            if level not in known.get(factor, ()):
+            if level not in levels_of_factor.get(factor, ()):
                 raise InputError(
                     f"{factor}={level} is not a level of any factor of the campaign",
                     f"profile {name}",
-                    f"Add it to 'factors', or use one of {', '.join(known)}.",
+                    f"Add it to 'factors', or use one of {', '.join(levels_of_factor)}.",
                 )
         levels = {**base, **levels}
         for factor, level in within_reach(campaign["factors"], levels).items():
@@ -87,9 +89,7 @@ def _named_by_user(campaign: Campaign, base: Levels) -> Iterator[tuple[str, Leve
 
 
 def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
-    """Return ``({profile: {factor: level}}, control)`` of a campaign that
-    :func:`_campaign.read_campaign` returned.
-    """
+    """Return the levels of each profile of a campaign, and the control."""
     factors = campaign["factors"]
     design = campaign["design"]
     off = {factor["name"]: factor["levels"][0] for factor in factors}
@@ -106,19 +106,22 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
 
 
 def _both_ends(factors: Sequence[Factor], off: Levels, on: Levels) -> dict[str, Levels]:
-    """Return all off, each factor alone with what it needs, all on without each, and all on: each
-    factor is on in about half of them, and a second fault is hidden least by a first.
+    """Return the profiles of design integrity: all off, each factor alone with the factors that it
+    needs, all on without each factor, and all on.
+
+    Each factor is on in about half of them, so one fault hides another one least.
     """
     alone = [with_needs(factors, levels) for _name, levels in _one_by_one(factors, off)]
     without = [levels for _name, levels in _one_left_out(factors, on)]
-    found: dict[str, Levels] = {"all_off": off}
+    profiles: dict[str, Levels] = {"all_off": off}
     for levels in [*alone, *without]:
-        if levels not in (*found.values(), on):
-            found[named(levels, off)] = levels
-    return {**found, "all_on": on}
+        if levels not in (*profiles.values(), on):
+            profiles[named(levels, off)] = levels
+    return {**profiles, "all_on": on}
 
 
 def _with_all_off(campaign: Campaign, off: Levels, on: Levels) -> dict[str, Levels]:
+    """Return the profiles of the designs whose control is all off."""
     design = campaign["design"]
     factors = campaign["factors"]
     if design == "one_at_a_time":

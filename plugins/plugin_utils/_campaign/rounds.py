@@ -1,10 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: which pairs of nodes measure at the same time.
-
-A pair is ``{"client": name, "server": name}``.
-"""
+"""Rounds: the pairs of nodes that measure simultaneously. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +16,10 @@ from .nouns import Settings
 
 
 def everybody(nodes: Sequence[str]) -> list[Pair]:
-    """Return the pairs in which each node meets every other once, in the order of a round robin
-    (the circle method).
+    """Return each pair of nodes once, in the order of a round robin tournament (circle method).
 
-    One node keeps its place and the others move on by one place a round: n - 1 rounds for an even
-    number of nodes, n for an odd one, where one node rests in each round. The client changes from
-    round to round.
+    One node keeps its seat and the others move on by one seat per round. With an odd number of nodes,
+    one node rests in each round. The client changes from round to round.
     """
     seats: list[str | None] = list(nodes) + [None] * (len(nodes) % 2)
     fixed = seats[:1]
@@ -44,10 +39,10 @@ def _nodes(pairs: Iterable[Pair]) -> set[object]:
 
 
 def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair]]:
-    """Return the pairs as rounds, lists of pairs that measure at the same time.
+    """Return the rounds: lists of pairs that measure simultaneously.
 
-    Each pair takes the first round in which both its nodes are free. ``concurrent`` puts all pairs
-    into one round, in which a node may be the server of several clients: a study of contention.
+    Each pair gets the first round in which both its nodes are free. ``concurrent`` puts all pairs
+    into one round; there a node may be the server of several clients, for a study of contention.
     """
     rounds: list[list[Pair]] = []
     for pair in pairs:
@@ -73,7 +68,7 @@ def _check_clients(members: list[Pair], where: str) -> None:
 
 
 def check_engines(rounds: list[list[Pair]], workloads: list[Workload], where: str) -> None:
-    """Raise InputError for pairs that share a server whose engine serves one client at a time."""
+    """Raise InputError where pairs share a server whose engine serves one client at a time."""
     sharing = [members for members in rounds if len(_servers(members)) < len(members)]
     for load in workloads:
         engine = engine_of(load["test"], load.get("engine"))
@@ -93,7 +88,7 @@ def _servers(members: list[Pair]) -> set[str]:
 def check(
     pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Settings], where: str
 ) -> None:
-    """Raise InputError for pairs that cannot be measured: alone, together, or with these profiles."""
+    """Raise InputError for pairs that no node can measure with these profiles."""
     for pair in pairs:
         if pair["client"] == pair["server"]:
             raise InputError(f"{pair['client']} is both ends of a pair", where, "Give two nodes.")

@@ -1,13 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Screening: which few of all combinations show the main effects, and most of the pairs. Pure.
+"""Screening: a few combinations that show all main effects and most effects of pairs. Pure.
 
-With two levels a factor and nothing that excludes a combination it is a fractional factorial of
-resolution IV (no main effect is confused with a pair; Box and Hunter 1961). Otherwise the
-combinations are chosen among those that a host can be in, so that the determinant of the
-information matrix is largest: D-optimal with a prior on the pairs (DuMouchel and Jones 1994), by
-exchange (Fedorov 1972).
+If each factor has two levels and no combination is impossible, a screen is a fractional factorial of
+resolution IV: pairs bias no main effect (Box and Hunter 1961). Otherwise it maximizes the determinant
+of the information matrix over the combinations that a host can have. It is D-optimal with a prior on
+the pairs (DuMouchel and Jones 1994), by exchange (Fedorov 1972).
 """
 
 from __future__ import annotations
@@ -22,22 +21,17 @@ from .._statistics.libraries import doe, np
 from .nouns import Factor, Levels
 
 RESOLUTION = 4
-# A fraction of resolution IV has at most 32 combinations then; pyDOE3 1.6 has none for 16.
+# With 15 factors a fraction of resolution IV has 32 combinations; pyDOE3 1.6 has none for 16.
 MOST_FACTORS = 15
 MOST_CANDIDATES = 4096
-STARTS = 4  # an exchange ends in a local maximum: the best of several starts is taken
-# correlation of a visit with the next, variance in that of a visit's own noise
-DRIFT_MEMORY = 0.8
-DRIFT_SHARE = 3.0
-# The prior variance of a pair's coefficient, as a multiple of what one visit shows.
-PAIR_PRIOR = 0.25
+STARTS = 4  # of the exchange, which ends in a local maximum: the best one counts
+DRIFT_MEMORY = 0.8  # correlation of the drift at one visit and at the next
+DRIFT_SHARE = 3.0  # variance of the drift, in units of the variance of one visit's noise
+PAIR_PRIOR = 0.25  # prior variance of a pair's coefficient, in the same units
 
 
 def screen(factors: Sequence[Factor], seed: int) -> list[Levels]:
-    """Return the combinations of a screen, all off first; ``factors`` are those of a campaign.
-
-    Raises InputError.
-    """
+    """Return the combinations of a screen, all off first."""
     if not 2 <= len(factors) <= MOST_FACTORS:
         raise InputError(
             f"{len(factors)} factors cannot be screened",
@@ -55,17 +49,17 @@ def _fraction(factors: Sequence[Factor]) -> list[Levels]:
         signs = np.array(list(itertools.product((-1, 1), repeat=count)))
     else:
         signs = doe.fracfact("a b c abc") if count == 4 else doe.fracfact_by_res(count, RESOLUTION)
-        signs = signs * -signs[0]  # the same fraction, turned so that all off is in it
+        signs = signs * -signs[0]  # the same fraction with other signs, so that all off is in it
     rows = sorted((signs > 0).astype(int).tolist(), key=lambda row: (sum(row), row))
     return [_levels_at(factors, row) for row in rows]
 
 
-def _levels_at(factors: Sequence[Factor], places: Sequence[int]) -> Levels:
-    return {factor["name"]: factor["levels"][place] for factor, place in zip(factors, places)}
+def _levels_at(factors: Sequence[Factor], indices: Sequence[int]) -> Levels:
+    return {factor["name"]: factor["levels"][index] for factor, index in zip(factors, indices)}
 
 
 def _excludes(factor: Factor, other: Factor) -> bool:
-    """Return whether a factor needs the feature that another one varies at the same end."""
+    """Return whether a factor needs a feature that the other factor varies at the same end."""
     return (
         other["kind"] == "feature"
         and _meet(factor["needs"], other["settings"])
@@ -79,9 +73,7 @@ def _meet(some: Iterable[str], others: Iterable[str]) -> bool:
 
 
 def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
-    """Return ``(factor, needed factor)`` where one factor needs the feature that another one varies
-    at the same end.
-    """
+    """Return the names ``(factor, needed factor)`` of each factor that needs another one."""
     return [
         (factor["name"], other["name"])
         for factor, other in itertools.permutations(factors, 2)
@@ -90,9 +82,7 @@ def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
 
 
 def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
-    """Return whether a host can be in this combination: what a factor needs is on where the factor
-    is.
-    """
+    """Return whether a host can have this combination: each factor that is on has its needs on."""
     off = {factor["name"]: factor["levels"][0] for factor in factors}
     return all(
         levels[name] == off[name] or levels[need] != off[need] for name, need in _excluding(factors)
@@ -100,34 +90,29 @@ def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
 
 
 def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
-    """Return the combination that a host is in when it is asked for this one: off is what needs
-    something that is off.
-    """
+    """Return the levels that take effect: a factor whose need is off counts as off."""
     off = {factor["name"]: factor["levels"][0] for factor in factors}
-    found = dict(levels)
-    while not reachable(factors, found):
-        found.update(
-            {name: off[name] for name, need in _excluding(factors) if found[need] == off[need]}
-        )
-    return found
+    effective = dict(levels)
+    while not reachable(factors, effective):
+        without = [name for name, need in _excluding(factors) if effective[need] == off[need]]
+        effective.update({name: off[name] for name in without})
+    return effective
 
 
 def with_needs(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
-    """Return the combination with what its factors need switched on, too."""
+    """Return the levels with the needs of all factors switched on."""
     on = {factor["name"]: factor["levels"][-1] for factor in factors}
     off = {factor["name"]: factor["levels"][0] for factor in factors}
-    found = dict(levels)
-    while not reachable(factors, found):
+    complete = dict(levels)
+    while not reachable(factors, complete):
         for name, need in _excluding(factors):
-            if found[name] != off[name] and found[need] == off[need]:
-                found[need] = on[need]
-    return found
+            if complete[name] != off[name] and complete[need] == off[need]:
+                complete[need] = on[need]
+    return complete
 
 
 def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
-    """Return all combinations that can be reached, or that many random ones where they are too
-    many.
-    """
+    """Return the combinations that a host can have, at most :data:`MOST_CANDIDATES` random ones."""
     names = [factor["name"] for factor in factors]
     levels = [factor["levels"] for factor in factors]
     total = np.prod([float(len(choice)) for choice in levels])
@@ -141,15 +126,13 @@ def _candidates(factors: Sequence[Factor], draw: random.Random) -> list[Levels]:
 
 
 def _is_at(level: str, chosen: Sequence[str]) -> Any:
-    return np.array([float(own == level) for own in chosen])
+    return np.array([float(choice == level) for choice in chosen])
 
 
 def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> Any:
-    """Return ``(matrix, pairs)``: a column of ones, one each level but the first, one each pair of
-    factors.
+    """Return ``(matrix, pairs)``: a column of ones, one per level but the first, one per pair.
 
-    A pair's column is the product of both factors at their last levels against their first,
-    centred.
+    The column of a pair is the product of both factors, each at its last level minus its first.
     """
     columns = [np.ones(len(rows))]
     ends = {}
@@ -159,18 +142,18 @@ def model_matrix(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -
         columns += [2 * column - 1 if len(at) == 2 else column - at[0] for column in at[1:]]
         ends[factor["name"]] = at[-1] - at[0]
     pairs = list(itertools.combinations(ends, 2))
-    columns += [ends[one] * ends[two] for one, two in pairs]
+    columns += [ends[first] * ends[second] for first, second in pairs]
     return np.column_stack(columns), pairs
 
 
-def _join(groups: list[list[int]], place: int, products: Any) -> None:
-    """Put a column into the group of those that are equal to it but for the sign."""
+def _join(groups: list[list[int]], index: int, products: Any) -> None:
+    """Add a column to the group of columns that equal it or its negative."""
     for group in groups:
         first = group[0]
-        if abs(products[first, place]) == products[place, place] == products[first, first]:
-            group.append(place)
+        if abs(products[first, index]) == products[index, index] == products[first, first]:
+            group.append(index)
             return
-    groups.append([place])
+    groups.append([index])
 
 
 def alias_groups(
@@ -178,18 +161,18 @@ def alias_groups(
 ) -> list[list[tuple[str, str]]]:
     """Return the pairs of factors in groups whose effects this screen cannot separate.
 
-    An empty list where it has too few combinations to separate any pair. Two factors of which one
-    needs the other are in no group: how one acts without the other was not measured.
+    The list is empty where the screen has too few combinations for any pair. A factor and its need
+    are in no group: the screen cannot measure the factor without its need.
     """
     matrix, pairs = model_matrix(factors, rows)
     mains, columns = np.split(matrix, [matrix.shape[1] - len(pairs)], axis=1)
     groups: list[list[int]] = []
     products = columns.T @ columns
     ends = {factor["name"]: (factor["levels"][0], factor["levels"][-1]) for factor in factors}
-    for place, (one, two) in enumerate(pairs):
-        visited = {(row[one], row[two]) for row in rows}
-        if visited.issuperset(itertools.product(ends[one], ends[two])):
-            _join(groups, place, products)
+    for index, (first, second) in enumerate(pairs):
+        visited = {(row[first], row[second]) for row in rows}
+        if visited.issuperset(itertools.product(ends[first], ends[second])):
+            _join(groups, index, products)
     model = np.hstack([mains, columns[:, [group[0] for group in groups]]])
     if model.shape[1] > len(rows) or np.linalg.matrix_rank(model) < model.shape[1]:
         return []
@@ -197,17 +180,17 @@ def alias_groups(
 
 
 def first_visits(factors: Sequence[Factor], seed: int) -> list[Levels]:
-    """Return the combinations that a search visits first: few more than its model has main effects."""
-    every_combination(factors)  # refuses what is too large
+    """Return the first combinations of a search: a few more than its model has main effects."""
+    every_combination(factors)  # raises InputError where they are too many
     return _optimal(factors, seed, 4 + sum(len(factor["levels"]) - 1 for factor in factors))
 
 
 def ordered(factors: Sequence[Factor], rows: Sequence[Levels], seed: int) -> list[Levels]:
-    """Return the combinations in an order of visits that tells most while the machine drifts.
+    """Return the combinations in the order of visits that informs most while the machine drifts.
 
-    Effects that change sign from visit to visit are seen through a drift, those that change once
-    are not. It is the order with the largest determinant of the information matrix under AR(1),
-    from a random one, by exchange of two.
+    A drift hides an effect that changes sign once, but not one that changes it at each visit. The
+    order maximizes the determinant of the information matrix under AR(1): it starts at random and
+    exchanges two visits at a time.
     """
     matrix, pairs = model_matrix(factors, rows)
     apart = np.abs(np.subtract.outer(np.arange(len(rows)), np.arange(len(rows))))
@@ -215,25 +198,22 @@ def ordered(factors: Sequence[Factor], rows: Sequence[Levels], seed: int) -> lis
     prior = np.full(matrix.shape[1], 1e-6)
     prior[matrix.shape[1] - len(pairs) :] = 1 / PAIR_PRIOR
 
-    def told(order: Sequence[int]) -> float:
-        own = matrix[list(order)]
-        return float(np.linalg.slogdet(own.T @ inverse @ own + np.diag(prior))[1])
+    def information(order: Sequence[int]) -> float:
+        visits = matrix[list(order)]
+        return float(np.linalg.slogdet(visits.T @ inverse @ visits + np.diag(prior))[1])
 
     best = random.Random(f"{seed}/order").sample(range(len(rows)), len(rows))
-    for one, other in itertools.combinations(range(len(rows)), 2):
+    for first, second in itertools.combinations(range(len(rows)), 2):
         swapped = best.copy()
-        swapped[one] = best[other]
-        swapped[other] = best[one]
-        if told(swapped) > told(best):
+        swapped[first] = best[second]
+        swapped[second] = best[first]
+        if information(swapped) > information(best):
             best = swapped
-    return [rows[place] for place in best]
+    return [rows[index] for index in best]
 
 
 def every_combination(factors: Sequence[Factor]) -> list[Levels]:
-    """Return all combinations that a host can be in.
-
-    Raises InputError where they are too many for a search.
-    """
+    """Return all combinations that a host can have; raise InputError where they are too many."""
     if np.prod([float(len(factor["levels"])) for factor in factors]) > MOST_CANDIDATES:
         raise InputError(
             f"more than {MOST_CANDIDATES} combinations cannot be searched",
@@ -244,6 +224,7 @@ def every_combination(factors: Sequence[Factor]) -> list[Levels]:
 
 
 def _optimal(factors: Sequence[Factor], seed: int, most: int | None = None) -> list[Levels]:
+    """Return a D-optimal choice of combinations, all off first."""
     draw = random.Random(f"{seed}/screen")
     candidates = _candidates(factors, draw)
     matrix, pairs = model_matrix(factors, candidates)
@@ -254,10 +235,10 @@ def _optimal(factors: Sequence[Factor], seed: int, most: int | None = None) -> l
     first = candidates.index({factor["name"]: factor["levels"][0] for factor in factors})
     chosen = max(
         (_exchange(matrix, prior, visits, first, draw) for _start in range(STARTS)),
-        key=lambda places: _determinant(matrix[places], prior),
+        key=lambda indices: _determinant(matrix[indices], prior),
     )
     rows = sorted(
-        {tuple(candidates[place].items()) for place in chosen} - {tuple(candidates[first].items())}
+        {tuple(candidates[index].items()) for index in chosen} - {tuple(candidates[first].items())}
     )
     return [candidates[first], *(dict(row) for row in rows)]
 
@@ -267,27 +248,26 @@ def _determinant(matrix: Any, prior: Any) -> float:
 
 
 def _exchange(matrix: Any, prior: Any, visits: int, first: int, draw: random.Random) -> list[int]:
-    """Exchange one combination at a time for the candidate that adds most, until none adds; the
-    first one stays.
+    """Return the indices of a locally best choice that contains ``first``.
+
+    Replace one combination at a time by the candidate that adds most, until none adds.
     """
-    places = [
-        first,
-        *draw.sample([place for place in range(len(matrix)) if place != first], visits - 1),
-    ]
-    best = _determinant(matrix[places], prior)
+    others = [index for index in range(len(matrix)) if index != first]
+    chosen = [first, *draw.sample(others, visits - 1)]
+    best = _determinant(matrix[chosen], prior)
     improved = True
     while improved:
         improved = False
         for position in range(1, visits):
-            rest = places[:position] + places[position + 1 :]
+            rest = chosen[:position] + chosen[position + 1 :]
             inverse = np.linalg.inv(matrix[rest].T @ matrix[rest] + np.diag(prior + 1e-9))
             gain = np.einsum("ij,jk,ik->i", matrix, inverse, matrix)
             gain[rest] = -1.0  # each combination once
-            place = int(np.argmax(gain))
-            if place != places[position]:
-                value = _determinant(matrix[[*rest, place]], prior)
+            candidate = int(np.argmax(gain))
+            if candidate != chosen[position]:
+                value = _determinant(matrix[[*rest, candidate]], prior)
                 if value > best + 1e-9:
-                    places[position] = place
+                    chosen[position] = candidate
                     best = value
                     improved = True
-    return places
+    return chosen

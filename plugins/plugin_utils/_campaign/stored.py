@@ -1,11 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON files of a results folder: read, checked against their schemas, their texts made clean.
+"""Read the JSON files of a results folder, check them against their schemas, and clean their texts.
 
-Others may write to the folder. Whatever a file has, one error names the file and the key, or the
-document is as the types of ``nouns.py`` say. Visits and their cells are checked here, not by the
-schema: there may be a million of them.
+Other users may write to the folder. Each document fits the types of ``nouns.py``, or an error names
+the file and the key. Code checks the visits and their cells, not a schema: a plan may have a million.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .campaign_file import validate
 
 PLAN = "plan"
 RESTORE = "Restore the file, or move the folder away."
-# Keys of a visit and of a cell: whether they must be there, and what they may be.
+# Keys of a visit and of a cell: whether a key is required, and its types.
 VISIT: dict[str, tuple[bool, tuple[type, ...]]] = {
     "block": (True, (int,)),
     "visit": (True, (int,)),
@@ -44,7 +43,7 @@ CELL: dict[str, tuple[bool, tuple[type, ...]]] = {
     "trial": (False, (int,)),
     "again": (False, (str,)),
 }
-Names = Mapping[str, Collection[str | None]]  # {key of a visit or cell: what it may name}
+Names = Mapping[str, Collection[str | None]]  # {key of a visit or cell: allowed names}
 
 
 def read_json(path: str, what: str, remedy: str = RESTORE) -> Any:
@@ -63,7 +62,7 @@ def read_json(path: str, what: str, remedy: str = RESTORE) -> Any:
 
 
 def read_part(path: str, what: str, schema: int) -> Any:
-    """Return a plan or what a campaign decided beside it, or None where there is no file.
+    """Return a plan, or a decision in a file of an earlier version; None where there is no file.
 
     ``what`` is a definition of schemas/plan.json.
     """
@@ -72,7 +71,7 @@ def read_part(path: str, what: str, schema: int) -> Any:
 
 
 def checked_part(document: Any, path: str, what: str, schema: int) -> Any:
-    """Return a document of :func:`read_part` that was read from a file, checked and with clean texts."""
+    """Return the document of a file, checked and with clean texts; ``what`` as in :func:`read_part`."""
     if not isinstance(document, dict) or document.get("schema") != schema:
         raise InputError(
             f"this is not a {what} of schema {schema}",
@@ -103,7 +102,7 @@ def read_manifest(folder: str) -> Manifest | None:
 
 
 def _names(document: Mapping[str, Any], what: str) -> Names:
-    """Return what visits and cells may name; a confirmation has the plan's paths and workloads."""
+    """Return the names that visits and cells may have; only a plan lists paths and workloads."""
     profiles: Names = {"profile": document.get("profiles", ())}
     if what != PLAN:
         return profiles
@@ -114,7 +113,7 @@ def _names(document: Mapping[str, Any], what: str) -> Names:
 
 
 def _check_visits(visits: Any, names: Names, where: str) -> None:
-    """Raise InputError for the first key of a visit or cell that is not what it must be."""
+    """Raise InputError for the first wrong key of a visit or cell."""
     for number, visit in enumerate(visits):
         problem = _problem(visit, VISIT, names)
         if problem:
@@ -122,14 +121,14 @@ def _check_visits(visits: Any, names: Names, where: str) -> None:
         for position, cell in enumerate(visit["cells"]):
             problem = _problem(cell, CELL, names)
             if problem:
-                place = f"{where}[{number}].cells[{position}]{problem[0]}"
-                raise InputError(problem[1], place, RESTORE)
+                cell_key = f"{where}[{number}].cells[{position}]{problem[0]}"
+                raise InputError(problem[1], cell_key, RESTORE)
 
 
 def _problem(
     item: Any, keys: Mapping[str, tuple[bool, tuple[type, ...]]], names: Names
 ) -> tuple[str, str] | None:
-    """Return the place of what is wrong in a visit or cell, and what is wrong; None where nothing is."""
+    """Return the first wrong key of a visit or cell, and the problem; None where it is right."""
     if not isinstance(item, dict):
         return "", "it is not a mapping"
     for key, (required, kinds) in keys.items():

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The survey of an AWX job template, made from the campaign's schema, so the two cannot differ.
+"""Make the survey of an AWX job template from the campaign's schema, so the two cannot differ.
 
-A question that is not answered leaves the campaign as it is.
+A question without an answer does not change the campaign.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .campaign_file import OVERRIDES, load_schema
 from .workloads import PRESETS
 
 PREFIX = "offload_lab_survey_"
-LARGEST = 2**31 - 1  # of a number that has no limit of its own
+LARGEST = 2**31 - 1  # of a number whose schema has no maximum
 LONGEST_TEXT = 1024  # characters of an answer
 
 LONGEST_NAME = 64  # characters of a campaign's name
 
-# Questions that are no keys of a campaign: (what it is called, its help text, the longest answer).
+# Questions that are no keys of a campaign: (title, help text, longest answer).
 OTHERS = {
     "recommended_of": (
         "Campaign",
@@ -40,12 +40,12 @@ Schema = dict[str, Any]
 
 
 def _resolved(node: Schema, schema: Schema) -> Schema:
-    """Return what a node of the schema refers to, or the node."""
+    """Return the definition that a node of the schema refers to, or the node."""
     return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[1]]) if "$ref" in node else node
 
 
 def _type_of(node: Schema) -> dict[str, object]:
-    """Return the ``type``, the limits and the choices of the question for a node of the schema."""
+    """Return the type, the limits and the choices of the question for a node of the schema."""
     choices = node.get("enum") or next(
         (part["enum"] for part in node.get("anyOf", []) if "enum" in part), None
     )
@@ -61,7 +61,7 @@ def _type_of(node: Schema) -> dict[str, object]:
 
 
 def _other(key: str) -> Question:
-    """Return a question that is no key of a campaign."""
+    """Return a question of :data:`OTHERS`."""
     name, help_text, longest = OTHERS[key]
     return {
         "question_name": name,
@@ -91,10 +91,10 @@ def question(key: str, schema: Schema) -> Question:
     if kind["type"] == "textarea":
         help_text += " Separate them with commas, or write one a line."
     elif kind["type"] == "multiplechoice":
-        help_text = help_text.replace(", or [tx, rx] to vary each end by itself", "")
+        help_text = help_text.replace(", or a list such as [tx, rx] to vary each separately", "")
     return {
         "question_name": key.replace("_", " ").capitalize(),
-        "question_description": f"{help_text} Leave it empty for what the campaign has.",
+        "question_description": f"{help_text} Leave it empty to keep the value of the campaign.",
         "variable": PREFIX + key,
         "required": False,
         "min": 0,

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a campaign decides as it runs, and what is left of it: interim tests, time budget, search and
-confirmation.
+"""The decisions of a campaign as it runs (interim tests, time budget, search, confirmation), and its
+remaining steps.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 
 from .._analysis import judge, named, spend
 from .._analysis.nominate import nominate
-from .._campaign import looks, spending
+from .._campaign import interim, spending
 from .._campaign.confirmation import PART, confirmation_of, with_search
-from .._campaign.nouns import Confirmation, PartSource, Plan, Profile, Search, Spending
+from .._campaign.nouns import Confirmation, PartSource, Plan, Profile, Search, Spending, Visit
 from .._campaign.plan_file import (
     read_confirmation,
-    read_looks,
+    read_interim,
     read_search,
     read_spending,
     write_confirmation,
-    write_looks,
+    write_interim,
     write_search,
     write_spending,
 )
@@ -34,6 +34,7 @@ from .._paths.path import Pair
 from .._report.phrases import set_names
 from .._search import decide
 from .._trials import steps
+from .._trials.nouns import Trial
 from .._trials.records import Records, stream_records
 
 PARTS = ["planned", decide.PART, PART]
@@ -44,15 +45,17 @@ class Measuring:
     """How the hosts of a play measure a campaign."""
 
     pairs: list[Pair]
-    lab_mtu: int | None  # that the underlay has
-    together: bool  # all hosts can run a task at the same time
-    store: bool  # something is done between two visits
-    check: bool  # decide nothing
-    memory: str | None = None  # a folder of this run, for what its tasks know of the record
+    lab_mtu: int | None  # the underlay has it now
+    together: bool  # all hosts can run a task simultaneously
+    store: bool  # trials go into a results store between two visits
+    check: bool  # check mode: decide nothing
+    memory: str | None = (
+        None  # a folder of this run, in which its tasks share the record that they read
+    )
 
 
 class CampaignFolder:
-    """A results folder, and what is decided in it as the campaign goes on."""
+    """The results folder of a campaign, with its decisions so far."""
 
     def __init__(self, plan: Plan, folder: str, how: Measuring, say: Callable[[str], None]) -> None:
         self.plan = plan
@@ -65,50 +68,54 @@ class CampaignFolder:
         self.record = os.path.join(folder, "trials.jsonl")
         self.known = Records(self.record, dry=True, memory=how.memory).known
         if plan.get("looks"):
-            self.plan = self.looked(plan)
+            self.plan = self._with_interim_tests(plan)
         if plan.get("time"):
-            self.plan = self.timed(plan)
+            self.plan = self._within_time_budget(plan)
 
-    def looked(self, plan: Plan) -> Plan:
-        """Return the plan without what looks have dropped; a look that is due is decided and kept
-        now.
-        """
+    def _with_interim_tests(self, plan: Plan) -> Plan:
+        """Make the interim tests that are due; return the plan without the visits that they drop."""
         with self._alone():
-            made = read_looks(self.folder)
+            decisions = read_interim(self.folder)
             while not self.check:
-                visits = steps.left_with_again(looks.with_looks(plan, made), self.known, self.pairs)
-                look = looks.due(plan, made, visits)
-                if look is None:
+                remaining = self._remaining(interim.with_decisions(plan, decisions))
+                test = interim.due(plan, decisions, remaining)
+                if test is None:
                     break
-                decided = (named if named.names_faults(plan) else judge).decide
-                made.append(decided(plan, stream_records(self.record, []), look, made))
-                write_looks(self.folder, plan, made)
-                self.say(f"  {looks.look_text(made[-1])}")
-        return looks.with_looks(plan, made)
+                decide_test = (named if named.names_faults(plan) else judge).decide
+                decisions.append(decide_test(plan, self._trials(), test, decisions))
+                write_interim(self.folder, plan, decisions)
+                self.say(f"  {interim.decision_text(decisions[-1])}")
+        return interim.with_decisions(plan, decisions)
 
-    def timed(self, plan: Plan) -> Plan:
-        """Return the plan with the blocks that its time budget was found to allow; what is due is
-        decided and kept now.
-        """
+    def _within_time_budget(self, plan: Plan) -> Plan:
+        """Decide on the time budget where that is due; return the plan with the decided blocks."""
         with self._alone():
-            made = read_spending(self.folder)
+            decisions = read_spending(self.folder)
             while not self.check:
-                now = self._decided(plan, made)
-                visits = steps.left_with_again(now, self.known, self.pairs)
-                if not spending.is_due(made, visits):
+                decided = self._decided(plan, decisions)
+                if not spending.is_due(decisions, self._remaining(decided)):
                     break
-                made.append(spend.decide(now, stream_records(self.record, []), made))
-                write_spending(self.folder, plan, made)
-                self.say(f"  {spending.spending_text(made[-1])}")
-        return self._decided(plan, made)
+                decisions.append(spend.decide(decided, self._trials(), decisions))
+                write_spending(self.folder, plan, decisions)
+                self.say(f"  {spending.spending_text(decisions[-1])}")
+        return self._decided(plan, decisions)
 
     @staticmethod
-    def _decided(plan: Plan, made: list[Spending]) -> Plan:
-        """Return the plan as far as it is decided."""
-        return spending.with_spending(plan, made) if made else spending.first_part(plan)
+    def _decided(plan: Plan, decisions: list[Spending]) -> Plan:
+        """Return the plan with the blocks that are decided so far."""
+        return spending.with_spending(plan, decisions) if decisions else spending.first_part(plan)
+
+    def _remaining(self, plan: Plan) -> list[Visit]:
+        return steps.left_with_again(plan, self.known, self.pairs)
+
+    def _trials(self) -> Iterator[Trial]:
+        return stream_records(self.record, [])
 
     def parts(self, part: str, decided_only: bool) -> list[steps.Part]:
-        """Return the parts of a campaign that are asked for; each round of a search is one."""
+        """Return a part of the campaign as a list: each round of a search is an item.
+
+        With ``decided_only``, make no new decision.
+        """
         if part == decide.PART:
             search = read_search(self.folder) if decided_only else self.search()
             return [self._part(round_) for round_ in search["rounds"]] if search else []
@@ -118,7 +125,7 @@ class CampaignFolder:
         return [self._part(self.plan)]
 
     def block_answer(self, part: str, mtu: int, block: int) -> dict[str, Any]:
-        """Return how far a part is, and the steps of one of its blocks that are left."""
+        """Return the progress of a part, and the remaining steps of one of its blocks."""
         parts = self.parts(part, decided_only=True)
         standing = {
             "campaign": self.plan["name"],
@@ -133,7 +140,7 @@ class CampaignFolder:
         return {"standing": standing, "steps": list(to_do)}
 
     def part_answer(self, part: str) -> dict[str, Any]:
-        """Return the blocks of a part that are left, and the settings of its profiles."""
+        """Return the remaining blocks of a part, and the settings of its profiles."""
         blocks: list[steps.Block] = []
         profiles = {}
         for source in self.parts(part, decided_only=False):
@@ -154,28 +161,33 @@ class CampaignFolder:
             self.how.store,
         )
 
-    def _made(self, sources: Iterable[PartSource]) -> bool:
-        """Return whether nothing is left to measure of these parts."""
+    def _complete(self, sources: Iterable[PartSource]) -> bool:
+        """Return whether all trials of these parts are recorded."""
         return not any(steps.blocks_left(self._part(source)) for source in sources)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Every node of the campaign asks at the same time: one decides, the others read."""
+        """Lock the decisions: all hosts of a play come simultaneously, one decides, the others read."""
         with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def search(self) -> Search | None:
-        """Return what the search decided; the next round, or its end, is decided now where all
-        visits are made.
+        """Return the search, None in other designs.
+
+        If its visits are complete, decide on its next round or its end.
         """
         if self.plan["design"] != "search":
             return None
         with self._alone():
             decided = read_search(self.folder) or decide.begin(self.plan)
-            if decided["ended"] or self.check or not self._made([self.plan, *decided["rounds"]]):
+            if (
+                decided["ended"]
+                or self.check
+                or not self._complete([self.plan, *decided["rounds"]])
+            ):
                 return decided
-            decided = decide.decide(self.plan, decided, stream_records(self.record, []))
+            decided = decide.decide(self.plan, decided, self._trials())
             write_search(self.folder, decided)
         self._show_search(decided)
         return decided
@@ -183,7 +195,7 @@ class CampaignFolder:
     def _show_search(self, decided: Search) -> None:
         standing = decided["standing"] if decided["ended"] else decided["rounds"][-1]["standing"]
         last = decided["rounds"][-1]["profiles"] if decided["rounds"] else {}
-        names = self._called(last, decided)
+        names = self._set_names(last, decided)
         text = "no value"
         if standing["best"]:
             gain, low, high = (f"{standing[name]:.3g}" for name in ("gain", "low", "high"))
@@ -198,8 +210,8 @@ class CampaignFolder:
         )
         self.say(f"  search: {text}; {after}")
 
-    def _called(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
-        """Return how the report calls each set."""
+    def _set_names(self, profiles: Mapping[str, Profile], search: Search | None) -> dict[str, str]:
+        """Return the name of each profile in the report."""
         return set_names(
             self.plan["factors"],
             {name: profile["levels"] for name, profile in profiles.items()},
@@ -207,9 +219,7 @@ class CampaignFolder:
         )
 
     def confirmation(self) -> Confirmation | None:
-        """Return the confirmation, decided now where all visits before it are made; None where
-        there is none.
-        """
+        """Return the confirmation; decide it if all visits before it are complete, else return None."""
         if not self.plan.get("confirm"):
             return None
         search = self.search()
@@ -224,14 +234,12 @@ class CampaignFolder:
             ):
                 return decided
             plan = with_search(self.plan, search)
-            nominees = (
-                search["nominees"] if search else nominate(plan, stream_records(self.record, []))
-            )
+            nominees = search["nominees"] if search else nominate(plan, self._trials())
             decided = confirmation_of(plan, nominees)
             write_confirmation(self.folder, decided)
-        called = self._called(decided["profiles"], None)
+        names_in_report = self._set_names(decided["profiles"], None)
         names = [
-            f"{called[name]} ({profile['role'].replace('_', ' ')})"
+            f"{names_in_report[name]} ({profile['role'].replace('_', ' ')})"
             for name, profile in decided["profiles"].items()
         ]
         text = f"{'; '.join(names)}: {len(decided['visits'])} visits in {len(decided['blocks'])} blocks"

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from .._campaign.factors import ENDS
-from .._campaign.looks import INTEGRITY, NAMED, NAMED_BLOCKS
+from .._campaign.interim import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
 from .._campaign.plan_file import paths_of
 

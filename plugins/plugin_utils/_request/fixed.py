@@ -21,7 +21,7 @@ from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
-from .._campaign.looks import INTEGRITY
+from .._campaign.interim import INTEGRITY
 from .._campaign.nouns import Campaign, Factor, Plan
 from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
 

@@ -15,7 +15,7 @@ import sys
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop, named
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import looks
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import interim
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -93,7 +93,7 @@ def until_named(machine, plan):
     plans = []
     record = []
     for block in range(1, plan["blocks"] + 1):
-        visits = looks.with_looks(plan, plans)["visits"]
+        visits = interim.with_decisions(plan, plans)["visits"]
         for visit in (visit for visit in visits if visit["block"] == block):
             levels = plan["profiles"][visit["profile"]]["levels"]
             record.append(_trial(visit, machine.trial(levels, len(record))))

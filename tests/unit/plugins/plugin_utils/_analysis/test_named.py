@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.integrity import verdicts
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, looks
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, interim
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
@@ -75,14 +75,16 @@ def test_a_fault_in_each_packet_is_named_after_the_first_block():
     record = trials(campaign_plan, lambda path, levels: path == PATHS[1] and levels["tx"] == "on")
     [look] = played(campaign_plan, record)
     assert look["answered"] and look["named"] == ["tx on"]
-    shortened = looks.with_looks(campaign_plan, [look])
+    shortened = interim.with_decisions(campaign_plan, [look])
     assert {visit["block"] for visit in shortened["visits"]} == {1}
     checks_seen = checks_of(trial for trial in record if trial["block"] == 1)
     assert {row.path: row.verdict for row in verdicts(shortened, checks_seen)} == {
         "physical": "clean",
         "tenant_vxlan": "broken",
     }
-    assert looks.look_text(look) == "interim test after block 1: tx on is named; the check ends"
+    assert (
+        interim.decision_text(look) == "interim test after block 1: tx on is named; the check ends"
+    )
 
 
 def test_a_path_in_trouble_that_is_not_named_keeps_the_check_going():
@@ -105,7 +107,7 @@ def test_a_path_that_is_dead_under_each_profile_ends_the_check():
     record = trials(campaign_plan, lambda path, _levels: path == PATHS[1])
     [look] = played(campaign_plan, record)
     assert look["answered"] and look["named"] == []
-    end = {**looks.with_looks(campaign_plan, [look]), "looked": [look]}
+    end = {**interim.with_decisions(campaign_plan, [look]), "looked": [look]}
     checks_seen = checks_of(trial for trial in record if trial["block"] == 1)
     assert {row.verdict for row in verdicts(end, checks_seen)} == {"clean", "broken without"}
     both = trials(campaign_plan, lambda path, levels: path == PATHS[1] or levels["tx"] == "on")

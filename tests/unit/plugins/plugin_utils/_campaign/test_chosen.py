@@ -9,10 +9,10 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
-    asked_campaign,
+    checked_campaign,
     chosen_campaign,
     find_file,
-    places,
+    search_folders,
 )
 
 
@@ -27,7 +27,7 @@ def _project(tmp_path, monkeypatch):
 
 
 def find(project, path):
-    return find_file(path, places(str(project / "project/playbooks")))
+    return find_file(path, search_folders(str(project / "project/playbooks")))
 
 
 def test_the_folder_of_the_user_comes_first(project):
@@ -78,10 +78,10 @@ OWN = {
 def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(keys, paths, mtus):
     options = {"campaign": {"name": "mine", **keys}, "campaign_file": None, "overrides": {}}
     options["own_paths"] = {"pods": OWN}
-    campaign = asked_campaign(options, [""], ["node1", "node2"], 1500).campaign
+    campaign = checked_campaign(options, [""], ["node1", "node2"], 1500).campaign
     assert (campaign["paths"], campaign["mtus"]) == (paths, mtus)
 
 
 def test_in_a_lab_the_paths_are_those_of_every_campaign():
     options = {"campaign": {"name": "mine"}, "campaign_file": None, "overrides": {}}
-    assert asked_campaign(options, [""], []).campaign["paths"] == ["physical", "tenant_vxlan"]
+    assert checked_campaign(options, [""], []).campaign["paths"] == ["physical", "tenant_vxlan"]

@@ -19,9 +19,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
-    as_begun,
     differences,
     read_current_plan,
+    with_defaults_of_plan,
     write_plan,
     write_spending,
 )
@@ -30,7 +30,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import 
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
-COSTS = spending.Costs(spent=0, reserved=0, beside=0.9, visits=2, shortest=[0.25] * 4)
+COSTS = spending.Costs(spent=0, reserved=0, overhead=0.9, visits=2, shortest=[0.25] * 4)
 LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10)
 
 
@@ -168,7 +168,7 @@ def test_an_earlier_campaign_says_how_long_cells_are_from_the_first_block_on():
     assert begun["time"]["scatter"]["cell"] > 0.05
     assert {load["duration"] for load in begun["workloads"]} <= set(LENGTHS)
     # It goes on so, also where the next run does not name the earlier campaign.
-    again = design.make_plan(as_begun(campaign(), begun), "later")
+    again = design.make_plan(with_defaults_of_plan(campaign(), begun), "later")
     assert differences(begun, again) == []
 
 
@@ -211,7 +211,7 @@ def test_what_an_engine_cannot_cut_short_is_not_cut():
 
 
 def test_cells_that_cannot_be_short_count_for_what_they_take():
-    costs = spending.Costs(0, 0, beside=1.0, visits=2, shortest=[0.25, 1.0], at_once=0.5)
+    costs = spending.Costs(0, 0, overhead=1.0, visits=2, shortest=[0.25, 1.0], serial_share=0.5)
     assert costs.block(0.25) == pytest.approx(2 * (1 + 0.5 * 1.25))
     assert costs.length(0.25) == pytest.approx(2 / (4 + 1))
 

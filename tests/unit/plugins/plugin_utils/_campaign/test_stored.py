@@ -81,7 +81,7 @@ def test_a_plan_that_is_none_is_refused_by_its_key(tmp_path, keys, value, messag
 READ = {
     "confirmation": (plan_file.read_confirmation, CONFIRMATION),
     "search": (plan_file.read_search, SEARCH),
-    "looks": (plan_file.read_looks, {**PART, "made": []}),
+    "looks": (plan_file.read_interim, {**PART, "made": []}),
     "spending": (plan_file.read_spending, {**PART, "made": []}),
 }
 

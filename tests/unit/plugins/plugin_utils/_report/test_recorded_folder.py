@@ -18,10 +18,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
-    as_begun,
     differences,
     read_confirmation,
     read_plan,
+    with_defaults_of_plan,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import Records
@@ -51,7 +51,7 @@ def test_it_is_still_the_plan_of_its_campaign(folder):
     campaign = read_campaign({**demo, "blocks": 6})  # as the demo had them
     old = read_plan(str(folder / "plan.json"))
     assert not {"confirm", "remeasure", "control_visits"} & set(old)
-    assert differences(old, make_plan(as_begun(campaign, old), "now")) == []
+    assert differences(old, make_plan(with_defaults_of_plan(campaign, old), "now")) == []
 
 
 def test_it_goes_on_where_it_stopped(folder):

@@ -13,12 +13,12 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.judge import decide
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, looks
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, interim
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
-    write_looks,
+    write_interim,
     write_plan,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
@@ -59,17 +59,17 @@ def play(campaign_plan, record, before=()):
     for block in range(1, campaign_plan["blocks"] + 2):
         remaining = [
             visit
-            for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]
+            for visit in interim.with_decisions(campaign_plan, decided_looks)["visits"]
             if visit["block"] >= block
         ]
-        while (look := looks.due(campaign_plan, decided_looks, remaining)) is not None:
+        while (look := interim.due(campaign_plan, decided_looks, remaining)) is not None:
             trials_before = [trial for trial in record if trial["block"] < block]
             decided_looks.append(
                 json.loads(json.dumps(decide(campaign_plan, trials_before, look, decided_looks)))
             )
             remaining = [
                 visit
-                for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]
+                for visit in interim.with_decisions(campaign_plan, decided_looks)["visits"]
                 if visit["block"] >= block
             ]
     return decided_looks
@@ -82,7 +82,7 @@ def test_what_is_shown_everywhere_leaves_and_the_rest_goes_on():
         f"{synthetic.FEATURES[1]}=on" in decided_looks[0]["settled"]
         and not decided_looks[0]["answered"]
     )
-    visits_left = looks.with_looks(campaign_plan, decided_looks)["visits"]
+    visits_left = interim.with_decisions(campaign_plan, decided_looks)["visits"]
     after = [
         visit["profile"] for visit in visits_left if visit["block"] > decided_looks[0]["block"]
     ]
@@ -94,13 +94,15 @@ def test_a_campaign_ends_when_all_is_answered_and_its_report_claims_it(tmp_path)
     record = trials(campaign_plan, f0=1.5, f1=1.6, f2=1.4)
     decided_looks = play(campaign_plan, record)
     assert decided_looks[-1]["answered"] and len(decided_looks) == 1
-    kept = {visit["block"] for visit in looks.with_looks(campaign_plan, decided_looks)["visits"]}
+    kept = {
+        visit["block"] for visit in interim.with_decisions(campaign_plan, decided_looks)["visits"]
+    }
     assert max(kept) == decided_looks[0]["block"]
     synthetic.write(
         str(tmp_path), campaign_plan, [trial for trial in record if trial["block"] in kept]
     )
     write_plan(str(tmp_path / "plan.json"), campaign_plan)
-    write_looks(str(tmp_path), campaign_plan, decided_looks)
+    write_interim(str(tmp_path), campaign_plan, decided_looks)
     report_texts = make_report(str(tmp_path))
     assert (
         report_texts["states"].get("better", 0) >= 3 and "not measured" not in report_texts["table"]
@@ -123,8 +125,8 @@ def test_no_interim_test_while_something_is_left_of_its_blocks():
     early = [visit for visit in campaign_plan["visits"] if visit["block"] >= first]
     late = [visit for visit in campaign_plan["visits"] if visit["block"] > first]
     assert (
-        looks.due(campaign_plan, [], early) is None
-        and looks.due(campaign_plan, [], late) == campaign_plan["looks"][0]
+        interim.due(campaign_plan, [], early) is None
+        and interim.due(campaign_plan, [], late) == campaign_plan["looks"][0]
     )
     spoilt = {
         ("node1-node2", cell["id"]): False
@@ -133,7 +135,9 @@ def test_no_interim_test_while_something_is_left_of_its_blocks():
         for cell in visit["cells"]
     }
     spoilt[next(iter(spoilt))] = True  # is measured again first
-    assert looks.due(campaign_plan, [], steps.left_with_again(campaign_plan, spoilt, PAIRS)) is None
+    assert (
+        interim.due(campaign_plan, [], steps.left_with_again(campaign_plan, spoilt, PAIRS)) is None
+    )
 
 
 def test_all_mtus_are_visited_before_an_interim_test():
@@ -153,7 +157,7 @@ def test_all_mtus_are_visited_before_an_interim_test():
     ("changed", "what"),
     [
         ({"design": "full_factorial"}, "cannot end when it is answered"),
-        ({"blocks": 8}, "leave no room for a look"),
+        ({"blocks": 8}, "leave no room for an interim test"),
     ],
 )
 def test_what_cannot_have_interim_tests_is_refused(changed, what):
