@@ -70,7 +70,7 @@ WRONG = {
     "a campaign file that is not there": (
         "measure",
         ["-e", "offload_lab_campaign_file=my.yml"],
-        "my.yml: there is no such campaign file. Looked for",
+        "my.yml: there is no such campaign file. Create one of",
     ),
     "a campaign file that is no YAML": (
         "measure",

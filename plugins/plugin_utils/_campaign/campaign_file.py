@@ -195,9 +195,9 @@ def load_campaign(path: str) -> dict[str, object]:
             text = stream.read(LONGEST + 1)
         if len(text) > LONGEST or text.count("[") + text.count("{") > BRACKETS:
             raise InputError(
-                f"longer than {LONGEST} characters, or with more than {BRACKETS} brackets",
+                f"the campaign file has more than {LONGEST} characters or {BRACKETS} brackets",
                 path,
-                "Give a campaign file.",
+                "Shorten it, or give another file.",
             )
         _refuse_keys_given_twice(yaml.compose(text, Loader=yaml.SafeLoader), path)
         campaign = yaml.safe_load(text)

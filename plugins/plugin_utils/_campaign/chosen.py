@@ -51,7 +51,7 @@ def find_file(path: str, folders: Iterable[str]) -> str:
     raise InputError(
         "there is no such campaign file",
         path,
-        f"Looked for {', '.join(dict.fromkeys(candidates))}.",
+        f"Create one of these files, or give another path: {', '.join(dict.fromkeys(candidates))}.",
     )
 
 

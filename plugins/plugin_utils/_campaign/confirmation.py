@@ -70,7 +70,9 @@ def _name(plan: Plan, name: str, levels: Levels) -> str:
     )
     if same is None and name in plan["profiles"]:
         raise InputError(
-            f"the nominee {name} is not the profile of that name", f"campaign {plan['name']}"
+            f"the nominee {name} is not the profile of that name in plan.json",
+            f"campaign {plan['name']}",
+            "Restore plan.json, or move the results folder away.",
         )
     return same or name
 

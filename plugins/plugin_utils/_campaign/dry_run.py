@@ -89,10 +89,10 @@ def _found_by_most(plan: Plan) -> list[str]:
 
 def _rounds_of_search(search: SearchLimits, trials: int) -> list[str]:
     return [
-        f"then at most {search['rounds']} more visits, each chosen by what is known, "
+        f"then at most {search['rounds']} more visits, each chosen from the trials before it, "
         f"until the question is answered or the {LIMITS[search['limit']]}",
-        f"{trials} trials of each cell at a visit; from then on up to {MORE_TRIALS * trials}, which take "
-        "as much longer, where trials scatter much" + _within(search["limit"]),
+        f"{trials} trials of each cell at a visit; later visits make up to {MORE_TRIALS * trials} and take longer "
+        "if trials scatter much" + _within(search["limit"]),
     ]
 
 
@@ -156,7 +156,7 @@ def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
     seconds = [seconds_of(workload) for workload in plan["workloads"]]
     mean_s = sum(seconds) / len(seconds)
     noise = scatter.noise(mean_s) if scatter else SCATTER[1]
-    whose = "as in the campaign before" if scatter else "an ordinary machine"
+    whose = "as in the earlier campaign" if scatter else "an ordinary machine"
     times = [(ratio, time_to_find(plan, ratio, noise)) for ratio in FOUND]
     rows = [
         f"{100 * (ratio - 1):.0f} % after {when[0]} blocks, {length(when[1])}"
@@ -192,7 +192,7 @@ def _soonest(plan: Plan, scatter: Scatter, mean_s: float) -> str:
             now = length(planned[1]) if planned else "not at all"
             return (
                 f"soonest for {100 * (ratio - 1):.0f} %: {seconds} s a cell, each once a visit, {blocks} blocks, "
-                f"{length(took)}; with {mean_s:.0f} s a cell {now}. A longer cell does what a repeated one does, "
-                "with one start less"
+                f"{length(took)}; with {mean_s:.0f} s a cell {now}. A longer cell is as precise as a repeated one, "
+                "and starts only once"
             )
-    return "no number of seconds finds 20 %: a quieter machine is needed first"
+    return "no length of a cell finds 20 %: use a quieter machine"

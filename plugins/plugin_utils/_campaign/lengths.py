@@ -32,9 +32,9 @@ def take(full: Any, where: str) -> None:
     fixed = full["blocks"] or full["until"] or full["design"] == "search"
     if full["time_budget"] is None or fixed:
         raise InputError(
-            "the length of cells is chosen for a time budget",
+            "the length of cells can be chosen only within a time budget",
             f"{where}: duration auto",
-            "Give 'time_budget', and neither 'blocks' nor 'until'; no search.",
+            "Give 'time_budget', and leave out 'blocks' and 'until'. A search needs a number as 'duration'.",
         )
     full["duration"] = 1
     full["first"] = None
