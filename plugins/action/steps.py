@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module steps: what a campaign does next, from its results folder."""
+"""Action plugin of module steps: return the next steps of a campaign, from its results folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPEC: Spec = {
 
 
 class ActionModule(ControllerAction):
-    """Say what is left of a part of a campaign, or of one of its blocks."""
+    """Return the remaining blocks of a part, or the remaining steps of a block."""
 
     SPEC = SPEC
     NEEDS: ClassVar[dict[str, Any]] = {"required_together": [("block", "mtu")]}
@@ -54,8 +54,7 @@ class ActionModule(ControllerAction):
             memory=constants.DEFAULT_LOCAL_TMP,
         )
         campaign = CampaignFolder(plan, os.path.dirname(options["plan"]), how, say)
+        part = options["part"]
         if options["block"] is None:
-            answer = campaign.part_answer(options["part"])
-        else:
-            answer = campaign.block_answer(options["part"], options["mtu"], options["block"])
-        return {"changed": False, **answer}
+            return {"changed": False, **campaign.part_answer(part)}
+        return {"changed": False, **campaign.block_answer(part, options["mtu"], options["block"])}

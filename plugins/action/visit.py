@@ -1,9 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plugin of module visit: sets the profile, sends chunks to the client, records each trial; see
-plugins/modules/visit.py.
-"""
+"""Action plugin of module visit: set the profile, send the cells to the client, record each trial."""
 
 from __future__ import annotations
 
@@ -25,7 +23,9 @@ from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._trials.measure import Measurement
 from ..plugin_utils._trials.nouns import CellToMeasure
 
-STRUCK = "a path stopped answering"  # in the message of module ethtool: the profile before did it
+STRUCK = (
+    "a path stopped answering"  # in a message of module ethtool: the earlier profile is the cause
+)
 COUNTS = ("measured", "failed_trials", "marked", "skipped_trials", "collected")
 NEEDS = {
     "mutually_exclusive": [("plan", "cells", "step")],
@@ -36,11 +36,11 @@ NEEDS = {
 
 
 class ActionModule(ActionBase):
-    """Make a step of a campaign, or measure a visit or a list of cells."""
+    """Run a step of a campaign, or measure a visit or a list of cells."""
 
     def run(self, tmp: str | None = None, task_vars: TaskVars | None = None) -> Answered:
         result: Answered = super().run(tmp, task_vars)
-        self._warnings: list[Any] = []  # of the module, which core wants back as it gave them
+        self._warnings: list[Any] = []  # of the module; Ansible wants them back unchanged
         self._variables: TaskVars = task_vars or {}
         _checked, options = self.validate_argument_spec({**SPEC, **STEP}, **NEEDS)
         options["client"] = options["client"] or self._variables.get("inventory_hostname", "client")
@@ -51,16 +51,16 @@ class ActionModule(ActionBase):
                 result.update(self._measured(options))
             result["warnings"] = result.get("warnings", []) + self._warnings
         except LabError as error:
-            # Not raised: core would then leave out failed_when.
+            # Do not raise the error: Ansible would then ignore failed_when.
             result.update(failed=True, msg=str(error))
         return result
 
     def _make(self, step: loop.VisitStep, options: Options) -> Answered:
-        """Make a step: set the profile at this host, measure with its partners, or both."""
+        """Run a step: set the profile of this host, measure with its partners, or both."""
         role = MeasureRole(self._templar, self._variables)
         shared = SharedResults(constants.DEFAULT_LOCAL_TMP, self._task._uuid)
         ready = role.partners()
-        result: dict[str, Any] = {}
+        result: Answered = {}
         if loop.applies(step):
             try:
                 result = self._applied(step, role) if ready else {"skipped": True}
@@ -81,18 +81,18 @@ class ActionModule(ActionBase):
         return {**result, **measured, "changed": changed}
 
     def _applied(self, step: loop.VisitStep, role: MeasureRole) -> Answered:
-        """Set the profile of a step at this host; return what module ethtool returns."""
+        """Set the profile of a step at this host; return the result of module ethtool."""
         arguments = loop.profile_arguments(
             role.work(step), role.member, role.devices(), role.snapshot()
         )
         answer = self._ethtool(arguments)
         if answer.get("failed") and STRUCK in str(answer.get("msg")):
-            answer = self._ethtool(arguments)  # the strike ends with this change
+            answer = self._ethtool(arguments)  # this change repairs the path
         self._warnings += answer.pop("warnings", None) or []
         return answer
 
     def _ethtool(self, arguments: loop.Arguments) -> Answered:
-        answer: dict[str, Any] = self._execute_module(
+        answer: Answered = self._execute_module(
             module_name="offload.lab.ethtool", module_args=arguments, task_vars=self._variables
         )
         return answer
@@ -105,9 +105,9 @@ class ActionModule(ActionBase):
         hosts: dict[str, loop.Applied | None],
         options: Options,
     ) -> Answered:
-        """Measure with one server after the other; a failure with one does not keep the others."""
+        """Measure with one server after the other; a failure with one does not stop the others."""
         work = role.work(step)
-        summaries: dict[str, dict[str, Any]] = {}
+        summaries: dict[str, Answered] = {}
         errors = []
         for pair in pairs:
             ends = (pair["client"], pair["server"])
@@ -134,7 +134,7 @@ class ActionModule(ActionBase):
             return self._call(work, work.todo(), options, collect=False)
         if options["collect"]:
             self._record(work, self._call(work, [], options, collect=True), options)
-        for chunks in (work.chunks, work.chunks_again):  # the second, when the first are recorded
+        for chunks in (work.chunks, work.chunks_again):  # repeats follow the record of the others
             for chunk in chunks():
                 work.hold()
                 answer = self._call(work, chunk, options, collect=False)
@@ -148,7 +148,7 @@ class ActionModule(ActionBase):
         options: Options,
         collect: bool,
     ) -> Answered:
-        """Run the module once on the client; its failure is ours."""
+        """Run the module once on the client; raise LabError where it fails."""
         arguments = {
             "cells": [work.sent(cell) for cell in cells],
             "campaign": work.key,
@@ -163,7 +163,7 @@ class ActionModule(ActionBase):
             "engines": work.engines(cells),
             "token": options["token"],
         }
-        answer: dict[str, Any] = self._execute_module(
+        answer: Answered = self._execute_module(
             module_name="offload.lab.visit", module_args=arguments, task_vars=self._variables
         )
         if answer.get("failed"):
@@ -171,8 +171,8 @@ class ActionModule(ActionBase):
         self._warnings += answer.pop("warnings", None) or []
         return answer
 
-    def _record(self, work: Measurement, answer: dict[str, Any], options: Options) -> None:
-        """Record what came back, and only then let the client forget it."""
+    def _record(self, work: Measurement, answer: Answered, options: Options) -> None:
+        """Record the trials of an answer, then remove them from the spool of the client."""
         names = work.record(answer)
         if names:
             paths = [os.path.join(options["spool"], os.path.basename(name)) for name in names]
@@ -182,7 +182,7 @@ class ActionModule(ActionBase):
 
 
 def _checked(arguments: loop.Arguments, options: Options) -> Options:
-    """Return the options of a visit that a step leads to, with the defaults of the others."""
+    """Return the options of module visit for a step, with all defaults."""
     parameters = {**arguments, "chunks": options["chunks"], "spool": options["spool"]}
     checked = ArgumentSpecValidator(SPEC).validate(parameters)
     if checked.error_messages:
@@ -191,7 +191,7 @@ def _checked(arguments: loop.Arguments, options: Options) -> Options:
     return validated
 
 
-def _all_of(summaries: dict[str, dict[str, Any]]) -> Answered:
+def _all_of(summaries: dict[str, Answered]) -> Answered:
     """Return the result of a step from the summaries of its pairs, by server."""
     if not summaries:
         return {}

@@ -33,14 +33,14 @@ def read_decided(folder: str, part: str, schema: int) -> Any:
     return checked_part(document, path, part, schema)
 
 
-def append_decided(folder: str, part: str, document: Mapping[str, Any]) -> None:
+def append_decided(folder: str, part: str, document: Mapping[str, object]) -> None:
     """Append the new decisions of a part, and sync the file."""
     path = os.path.join(folder, FILE)
     earlier = _joined(path, part) or {}
-    line: dict[str, Any] = {"part": part, **document}
+    line = {"part": part, **document}
     for key in GROWING:
         if key in document:
-            line[key] = document[key][len(earlier.get(key, ())) :]
+            line[key] = _items(document, key, path)[len(_items(earlier, key, path)) :]
     try:
         _append(path, f"{json.dumps(line)}\n")
     except OSError as error:
@@ -79,27 +79,29 @@ def _complete_lines(path: str) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
 
-def _joined(path: str, part: str) -> dict[str, Any] | None:
+def _joined(path: str, part: str) -> dict[str, object] | None:
     """Return the lines of a part as one document, or None where there is none."""
-    document: dict[str, Any] | None = None
+    document: dict[str, object] | None = None
     for number, text in enumerate(_complete_lines(path).splitlines(), 1):
         line = _line(text, f"{path} line {number}")
         if line.pop("part", None) != part:
             continue
         for key in GROWING:
             if key in line:
-                line[key] = [*(document or {}).get(key, ()), *_list(line[key], path)]
+                line[key] = [*_items(document or {}, key, path), *_items(line, key, path)]
         document = line
     return document
 
 
-def _list(value: Any, path: str) -> list[Any]:
-    if not isinstance(value, list):
+def _items(document: Mapping[str, object], key: str, path: str) -> list[object]:
+    """Return the list at a key of :data:`GROWING`; it is empty without the key."""
+    items = document.get(key, [])
+    if not isinstance(items, list):
         raise InputError("this is not a list of decisions", path, RESTORE)
-    return value
+    return items
 
 
-def _line(text: bytes, where: str) -> dict[str, Any]:
+def _line(text: bytes, where: str) -> dict[str, object]:
     try:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:

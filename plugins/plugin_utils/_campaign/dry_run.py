@@ -24,11 +24,8 @@ from .workloads import seconds_of
 FOUND = (1.03, 1.05, 1.1, 1.2)  # effects whose time to be found a dry run reports
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # lengths of a cell
 LIMITS = {"visits": "rounds are made", "time_budget": "time budget is spent"}  # of a search
-SCATTER = (
-    0.02,
-    0.05,
-    0.2,
-)  # of the logarithm of one trial: a quiet machine, an ordinary one, one with other users
+# Scatter of the logarithm of one trial: a quiet machine, an ordinary one, one with other users.
+SCATTER = (0.02, 0.05, 0.2)
 
 
 def length(seconds: float) -> str:
@@ -173,7 +170,7 @@ def time_plan(plan: Plan, scatter: Scatter | None) -> Iterator[str]:
         )
         yield (
             f"trials of {scatter.seconds:.0f} s scattered by {100 * scatter.trial:.1f} %{visit}, from block to "
-            f"block by {100 * scatter.block:.1f} % (the pairing takes that out)"
+            f"block by {100 * scatter.block:.1f} % (comparisons inside blocks remove that)"
         )
         yield _soonest(plan, scatter, mean_s)
 

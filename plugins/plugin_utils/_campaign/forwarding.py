@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._paths.path import FORWARDER
 from .nouns import Between, Factor, Levels, Plan
@@ -41,7 +41,9 @@ CAUTIONS = (
 )
 
 
-def between(forwarders: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> Between | None:
+def between(
+    forwarders: Sequence[str], hostvars: Mapping[str, Mapping[str, object]]
+) -> Between | None:
     """Return the host between the nodes as in plan.json, or None. A campaign has one at most."""
     if not forwarders:
         return None

@@ -13,13 +13,23 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from .._analysis import judge, named, spend
 from .._analysis.nominate import nominate
 from .._campaign import interim, spending
 from .._campaign.confirmation import PART, confirmation_of, with_search
-from .._campaign.nouns import Confirmation, PartSource, Plan, Profile, Search, Spending, Visit
+from .._campaign.loop import VisitStep
+from .._campaign.nouns import (
+    Confirmation,
+    PartSource,
+    Plan,
+    Profile,
+    Search,
+    Settings,
+    Spending,
+    Visit,
+)
 from .._campaign.plan_file import (
     read_confirmation,
     read_interim,
@@ -49,9 +59,33 @@ class Measuring:
     together: bool  # all hosts can run a task simultaneously
     store: bool  # trials go into a results store between two visits
     check: bool  # check mode: decide nothing
-    memory: str | None = (
-        None  # a folder of this run, in which its tasks share the record that they read
-    )
+    memory: str | None = None  # a folder of this run: its tasks share the record that they read
+
+
+class Standing(TypedDict):
+    """The progress of a part."""
+
+    campaign: str
+    part: str
+    mtu: int
+    block: int
+    blocks: int  # of the plan, before any decision
+    recorded: int  # trials
+    planned: int  # trials of the part
+
+
+class BlockAnswer(TypedDict):
+    """The remaining steps of a block."""
+
+    standing: Standing
+    steps: list[VisitStep]
+
+
+class PartAnswer(TypedDict):
+    """The remaining blocks of a part."""
+
+    blocks: list[steps.Block] | list[steps.Place]
+    profiles: dict[str, Settings]
 
 
 class CampaignFolder:
@@ -124,10 +158,10 @@ class CampaignFolder:
             return [self._part(confirmation)] if confirmation else []
         return [self._part(self.plan)]
 
-    def block_answer(self, part: str, mtu: int, block: int) -> dict[str, Any]:
+    def block_answer(self, part: str, mtu: int, block: int) -> BlockAnswer:
         """Return the progress of a part, and the remaining steps of one of its blocks."""
         parts = self.parts(part, decided_only=True)
-        standing = {
+        standing: Standing = {
             "campaign": self.plan["name"],
             "part": part,
             "mtu": mtu,
@@ -139,7 +173,7 @@ class CampaignFolder:
         to_do = itertools.chain.from_iterable(steps.steps_of(each, mtu, block) for each in parts)
         return {"standing": standing, "steps": list(to_do)}
 
-    def part_answer(self, part: str) -> dict[str, Any]:
+    def part_answer(self, part: str) -> PartAnswer:
         """Return the remaining blocks of a part, and the settings of its profiles."""
         blocks: list[steps.Block] = []
         profiles = {}

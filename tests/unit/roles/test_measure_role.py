@@ -243,7 +243,7 @@ def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
     assert all(map(json.loads, settings_asked.read_text().splitlines()))  # each visit has settings
 
 
-@pytest.mark.nightly  # 14 visits, for what test_looks.py shows without Ansible
+@pytest.mark.nightly  # 14 visits, for what test_interim.py shows without Ansible
 def test_a_campaign_killed_at_its_look_ends_when_it_is_answered(tmp_path):
     campaign = Pretended(tmp_path)
     with open(
