@@ -43,7 +43,8 @@ def test_a_campaign_of_the_project(project, path):
 
 def test_no_file_names_the_places(project):
     with pytest.raises(
-        InputError, match=r"my.yml: there is no such campaign file. Create one of these files, or give another path: .*/here/my.yml, "
+        InputError,
+        match=r"no such campaign file. Create one of these files, or give another path: .*/here/my.yml, ",
     ):
         find(project, "my.yml")
 

@@ -177,7 +177,7 @@ def test_an_earlier_campaign_says_how_long_cells_are_from_the_first_block_on():
     [{"time_budget": None}, {"blocks": 9}, {"until": "answered"}, {"design": "search"}],
 )
 def test_auto_without_a_budget_that_it_may_spend_is_refused(changed):
-    with pytest.raises(InputError, match="chosen for a time budget"):
+    with pytest.raises(InputError, match="chosen only within a time budget"):
         campaign(**changed)
 
 
