@@ -16,18 +16,18 @@ from ansible_collections.offload.lab.tests.system import ssh_nodes
 from ansible_collections.offload.lab.tests.system.pods import drop, lab_of_pods, misplace, unlike
 
 pytestmark = pytest.mark.nightly  # four minutes each
-# What the card does below the client's tunnel, and the cure
+# What the card does below the client's tunnel, and what is switched off there: the group, or the one
+# feature of it that breaks.
+CHECKSUMS = ("tx", "tx-checksum-ip-generic")
 OFFLOADS = {
-    "unfilled in each packet": ("checksum_unfilled:1:tx", {"tx_at_client_underlay": "off"}),
-    "unfilled in one of ten": ("checksum_unfilled:0.1:tx", {"tx_at_client_underlay": "off"}),
-    "unfilled in one of a hundred": ("checksum_unfilled:0.01:tx", {"tx_at_client_underlay": "off"}),
-    "unfilled in TCP inside the tunnel": (
-        "checksum_unfilled:1:tunnel+tcp+tx",
-        {"tx_at_client_underlay": "off"},
-    ),
+    "unfilled in each packet": ("checksum_unfilled:1:tx", CHECKSUMS),
+    "unfilled in one of ten": ("checksum_unfilled:0.1:tx", CHECKSUMS),
+    "unfilled in one of a hundred": ("checksum_unfilled:0.01:tx", CHECKSUMS),
+    "unfilled in TCP inside the tunnel": ("checksum_unfilled:1:tunnel+tcp+tx", CHECKSUMS),
+    # The VXLAN device of these pods puts a checksum into the outer header.
     "cuts inside the tunnel are dropped": (
         "dropped:1:tunnel+tso",
-        {"tx-udp_tnl-csum-segmentation_at_client_underlay": "off"},
+        ("tx-udp_tnl-csum-segmentation",),
     ),
 }
 
@@ -64,13 +64,14 @@ def asked(lab, inventory, folder, record_property):
     return " ".join(output.split())
 
 
-@pytest.mark.parametrize("card, cure", OFFLOADS.values(), ids=OFFLOADS)
-def test_the_bare_command_confirms_the_cure(pods_by_ssh, tmp_path, card, cure, record_property):
+@pytest.mark.parametrize("card, features", OFFLOADS.values(), ids=OFFLOADS)
+def test_the_bare_command_confirms_the_cure(pods_by_ssh, tmp_path, card, features, record_property):
     said = asked(*pods_by_ssh(card), tmp_path, record_property)
     assert "The cure is confirmed in fresh trials:" in said, said[-3000:]
     newest = max((tmp_path / "results").glob("*/recommended.yml"), key=lambda path: len(str(path)))
     recommended = yaml.safe_load(newest.read_text())["offload_lab_recommended"]
-    assert (recommended["confirmed"], recommended["changes"]) == (True, cure)
+    cures = [{f"{feature}_at_client_underlay": "off"} for feature in features]
+    assert recommended["confirmed"] and recommended["changes"] in cures, recommended
 
 
 def misroute(lab):

@@ -8,9 +8,9 @@ device, then comes the Ethernet frame (linux/virtio_net.h). Pure.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Collection, NamedTuple
 
-from .network import VXLAN_PORT
+from .network import VXLAN_PORTS
 from .tunnel import tunnel_at
 
 HEADER = struct.Struct("<BBHHHH14x")  # flags, gso_type, hdr_len, gso_size, csum_start, csum_offset
@@ -95,12 +95,12 @@ def _in_frame(raw: bytes, frame: int) -> Ip | None:
     return _ip_at(raw, offset + 2, word(raw, offset)) if len(raw) >= offset + 2 else None
 
 
-def layers(raw: bytes, vxlan_port: int = VXLAN_PORT) -> Layers | None:
+def layers(raw: bytes, vxlan_ports: Collection[int] = VXLAN_PORTS) -> Layers | None:
     """Return what is in a packet; None for one that is not IP."""
     outer = _in_frame(raw, FRAME)
     if outer is None:
         return None
-    tunnel = tunnel_at(raw, outer.protocol, outer.payload, vxlan_port)
+    tunnel = tunnel_at(raw, outer.protocol, outer.payload, vxlan_ports)
     if tunnel is None or tunnel.frame is None or len(raw) < tunnel.frame + ETHERNET:
         return Layers(outer, _behind_transport(raw, outer), None)
     inner = _in_frame(raw, tunnel.frame)

@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Collection, NamedTuple
 
-from .network import GENEVE_PORT, VXLAN_PORT
+from .network import GENEVE_PORT, VXLAN_PORTS
 
 PROTOCOL_UDP = 17
 PROTOCOL_GRE = 47
@@ -35,7 +35,7 @@ class TunnelHeader(NamedTuple):
 
 
 def tunnel_at(
-    raw: bytes, protocol: int, payload: int, vxlan_port: int = VXLAN_PORT
+    raw: bytes, protocol: int, payload: int, vxlan_ports: Collection[int] = VXLAN_PORTS
 ) -> TunnelHeader | None:
     """Return the tunnel's header in an IP packet whose payload begins at ``payload``; None without
     one, or where it is not whole.
@@ -44,16 +44,16 @@ def tunnel_at(
         if protocol == PROTOCOL_GRE:
             return _gre(raw, payload)
         if protocol == PROTOCOL_UDP:
-            return _over_udp(raw, payload, vxlan_port)
+            return _over_udp(raw, payload, vxlan_ports)
     except struct.error:
         pass
     return None
 
 
-def _over_udp(raw: bytes, payload: int, vxlan_port: int) -> TunnelHeader | None:
+def _over_udp(raw: bytes, payload: int, vxlan_ports: Collection[int]) -> TunnelHeader | None:
     port, _length, checksum = struct.unpack_from("!HHH", raw, payload + 2)
     start = payload + UDP_HEADER
-    if port == vxlan_port:
+    if port in vxlan_ports:
         flags, word = struct.unpack_from("!B3xI", raw, start)
         vni = word >> 8 if flags & VNI_IS_GIVEN else None
         return TunnelHeader("vxlan", vni, checksum != 0, start + HEADER)

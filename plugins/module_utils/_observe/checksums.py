@@ -68,7 +68,7 @@ def states(raw: bytes, vxlan_port: int) -> list[State | None]:
     None for what cannot be judged.
     """
     tap_packet = packet.NO_OFFLOAD + raw
-    headers = packet.layers(tap_packet, vxlan_port)
+    headers = packet.layers(tap_packet, (vxlan_port,))
     if headers is None:
         return []
     around = [headers.tunnel] if headers.tunnel else []

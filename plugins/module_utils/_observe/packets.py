@@ -127,7 +127,7 @@ def _headers(
     """Return (protocol, UDP port, VNI, outer checksum there?), None for what the packet has not."""
     protocol, offset = _transport(head)
     port = struct.unpack_from("!H", head, offset + 2)[0] if protocol == UDP else None
-    tunnel = tunnel_at(head, protocol, offset, vxlan_port) if protocol else None
+    tunnel = tunnel_at(head, protocol, offset, (vxlan_port,)) if protocol else None
     if tunnel is None:
         return protocol, port, None, None
     return protocol, port, tunnel.vni, tunnel.checksum

@@ -8,7 +8,7 @@ Pure.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._campaign.nouns import Levels, Plan
@@ -16,7 +16,17 @@ from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import within_reach
 from .._statistics.looks import rest
 from .._statistics.rules import ALPHA
-from .._trials.payload import LESSER, NOTHING_PASSES, Checks, Tallies, Tally, of_lesser
+from .._trials.payload import (
+    LATE_CONNECTIONS,
+    LESSER,
+    NOTHING_PASSES,
+    OFTEN,
+    Checks,
+    Tallies,
+    Tally,
+    faults,
+    of_lesser,
+)
 from .blame import BlameSearch, holds, is_on, trials_of
 from .result import Blame, Trials
 
@@ -126,6 +136,7 @@ class Cure(NamedTuple):
     paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
     small_too: bool  # whether small packets are lost, too, so that no device cuts them wrongly
+    often: bool  # whether the fault strikes so often that a check of one second shows it
 
 
 def _of_profile(checks: Checks, where: Place, profile: str | None) -> list[Tally]:
@@ -154,10 +165,36 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
     profile = _visited(plan, levels)
     ill = [where for where in blames if blames[where]]
     tallies = [tally for where in ill for tally in _of_profile(checks, where, profile)]
-    paths = list(dict.fromkeys(path for path, _mtu in ill))
-    small_too = any(blame.kind in NOTHING_PASSES for blame in blamed)
-    rate = min(map(_rate, blamed))
-    return Cure(off, levels, profile, trials_of(tallies), paths, rate, small_too)
+    nothing_passes = any(blame.kind in NOTHING_PASSES for blame in blamed)
+    troubled = [tally for where in ill for tally in _in_trouble(checks, where)]
+    return Cure(
+        off=off,
+        levels=levels,
+        profile=profile,
+        checks=trials_of(tallies),
+        paths=list(dict.fromkeys(path for path, _mtu in ill)),
+        rate=min(map(_rate, blamed)),
+        small_too=nothing_passes or _late(troubled) >= LATE_CONNECTIONS,
+        often=nothing_passes or _faults_each(troubled) >= OFTEN,
+    )
+
+
+def _in_trouble(checks: Checks, where: Place) -> list[Tally]:
+    """Return the checks of the profiles under which each trial at a place was in trouble."""
+    profiles = at(checks.whole(), where).values()
+    return [tally for tally in profiles if tally["troubled"] == tally["trials"]]
+
+
+def _late(tallies: Iterable[Tally]) -> int:
+    """Return how many connections needed a second SYN: a packet that no device cuts."""
+    checks = [tally["whole"]["checks"].values() for tally in tallies]
+    return sum(check["late"] for check in itertools.chain.from_iterable(checks))
+
+
+def _faults_each(tallies: Sequence[Tally]) -> float:
+    """Return the faults in a trial, on average."""
+    trials = sum(tally["trials"] for tally in tallies)
+    return sum(faults(tally["whole"]) for tally in tallies) / max(1, trials)
 
 
 def _rate(blame: Blame) -> float:

@@ -26,7 +26,7 @@ FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
 FEWEST_OF_ONE_CLASS = 6
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
-SHORTEST = 1.0  # s of a check that a path needs on which nothing passes
+SHORTEST = 1.0  # s of a check where a fault strikes often, or nothing passes
 MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
@@ -96,12 +96,12 @@ def blocks_for(rate: float) -> int:
     return min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS)))
 
 
-def seconds_for(plan: Plan, rate: float, nothing_passes: bool = False) -> float:
+def seconds_for(plan: Plan, rate: float, often: bool = False) -> float:
     """Return how long a check takes to see such a fault, in seconds."""
     seconds = max((float(load["duration"]) for load in plan["workloads"]), default=4.0)
     if rate < NEARLY_EACH:
         return seconds
-    return min(SHORTEST if nothing_passes else SHORT, seconds)
+    return min(SHORTEST if often else SHORT, seconds)
 
 
 def _fewest(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
@@ -115,11 +115,11 @@ def hop_campaign(
     off: Sequence[str],
     paths: Iterable[str],
     rate: float = 1.0,
-    nothing_passes: bool = False,
+    often: bool = False,
 ) -> FollowUp | None:
     """Return the campaign for the settings that a cure switches off, on the paths that they break;
     None if it would show nothing new. ``rate`` is the share of earlier trials in trouble: a rare
-    fault needs more blocks. Where ``nothing_passes`` in these, a check is short.
+    fault needs more blocks. Where it strikes ``often`` in these, a check is short.
 
     Other settings stay unchanged on the hosts, so the settings that these need are on.
     """
@@ -140,7 +140,7 @@ def hop_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, nothing_passes),
+        "duration": seconds_for(plan, rate, often),
         "confirm": 0,
     }
 
@@ -192,12 +192,12 @@ def _factors(factor: Factor, bits: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def bits_campaign(
-    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0
+    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0, often: bool = False
 ) -> FollowUp | None:
     """Return the campaign for the settings that a cure switches off, on the paths that they break;
     None if none of them is a group.
 
-    ``rate`` is the share of earlier trials in trouble. Planning the campaign removes features that
+    ``rate`` and ``often`` are the same as of :func:`hop_campaign`. Planning the campaign removes features that
     no device can vary.
     """
     paths = list(paths)
@@ -222,6 +222,6 @@ def bits_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate),
+        "duration": seconds_for(plan, rate, often),
         "confirm": 0,
     }

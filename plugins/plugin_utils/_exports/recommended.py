@@ -142,10 +142,10 @@ def _fewest_again(plan: Plan) -> int:
     )
 
 
-def again(plan: Plan, levels: Levels, rate: float = 1.0, nothing_passes: bool = False) -> FollowUp:
+def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) -> FollowUp:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
-    Where ``nothing_passes`` in these, a check is short.
+    Where it strikes ``often`` in these, a check is short.
     """
     without = all_on(plan)
     all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
@@ -163,7 +163,7 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0, nothing_passes: bool = 
         "factors": [_factor(factor) for factor in plan["factors"]],
         "profiles": profiles,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, nothing_passes),
+        "duration": seconds_for(plan, rate, often),
         "confirm": 0,
     }
 
@@ -192,9 +192,11 @@ def _cure(cure: Cure, plan: Plan) -> Cured:
             "trials": cure.checks.trials,
             "troubled": cure.checks.troubled,
         },
-        "again": again(plan, cure.levels, cure.rate, cure.small_too),
-        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.small_too),
-        "bits": None if cure.small_too else bits_campaign(plan, cure.off, cure.paths, cure.rate),
+        "again": again(plan, cure.levels, cure.rate, cure.often),
+        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
+        "bits": None
+        if cure.small_too
+        else bits_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
     }
 
 

@@ -91,6 +91,7 @@ class Measurement:
         self.records = Records(options["record"], dry, memory) if options["record"] else None
         for text in self.records.repaired if self.records else ():
             warn(text)
+        self.cells = self._shortened(self.cells)
         self.trials: list[Trial] = []
         self.skipped = self.collected = 0
         self.seen: dict[str, dict[str, Any]] = {}  # packets, as module evidence returns them
@@ -165,6 +166,12 @@ class Measurement:
             dict(cell, pair=cell.get("pair") or self.pair) for cell in self.options["cells"] or ()
         ]
         return trials.checked(cells)
+
+    def _shortened(self, cells: list[CellToMeasure]) -> list[CellToMeasure]:
+        """Return the cells, shorter where the record shows that the fault strikes often."""
+        if not self.plan or not self.records:
+            return cells
+        return trials.checked(trials.shortened(self.plan, cells, self.records.struck))
 
     def _sights(self) -> dict[str, object]:
         """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a
@@ -252,7 +259,7 @@ class Measurement:
         if not self.visit or self.todo():
             return []
         self.visit = self.make_ups[self.visits.index(self.visit)]
-        self.cells = self._cells()
+        self.cells = self._shortened(self._cells())
         return trials.chunks_of(self.todo(), self.options["chunk_seconds"])
 
     sent = staticmethod(trials.sent)
@@ -343,9 +350,11 @@ class Measurement:
         if self.plan is None:
             return None
         for visit in [*self.visits, *self.make_ups]:
-            for cell in trials.visit_cells(
+            cells = trials.visit_cells(
                 self.plan, visit, None, self.options["port"], row.get("pair") or self.pair
-            ):
+            )
+            struck = self.records.struck if self.records else ()
+            for cell in trials.shortened(self.plan, cells, struck):
                 if cell["id"] == row["id"]:
                     return cell
         return None

@@ -51,6 +51,7 @@ FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflo
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
 LATE_CONNECTIONS = 2
+OFTEN = 100  # faults in a check of some seconds: one of a second has dozens of them
 
 
 class Corrupted(TypedDict):
@@ -376,6 +377,19 @@ def has_wrong_content(payload: Payload) -> bool:
     last message is only shorter.
     """
     return any(check["wrong"] for check in payload["checks"].values())
+
+
+def faults(payload: Payload) -> int:
+    """Return how many packets and messages of a check arrived wrong, were refused or were lost."""
+    counts = [refused(payload)]
+    for name, check in payload["checks"].items():
+        counts += [check["wrong"], check["short"], check["segments_lost"], missing(payload, name)]
+    return sum(counts)
+
+
+def strikes_often(payload: Payload) -> bool:
+    """Return whether one second shows the fault: a check met many, or got no connection."""
+    return (payload["error"] == STOPPED and not payload["checks"]) or faults(payload) >= OFTEN
 
 
 def refused(payload: Payload) -> int:

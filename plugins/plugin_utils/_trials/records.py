@@ -207,6 +207,7 @@ class Records:
         self.known: dict[tuple[str, str], bool] = {}  # was it spoilt by the machine?
         self.usual_steal = UsualSteal()
         self.starts: Starts = {}
+        self.struck: set[tuple[str, str, str]] = set()  # profile, pair and path
         self.size = 0
         try:
             if dry:
@@ -253,6 +254,8 @@ class Records:
     def _take(self, trial: SeenTrial) -> None:
         self.known[trial.pair, trial.trial] = trial.spoilt
         self.usual_steal.add_percent(trial.profile, trial.stolen)
+        if trial.struck:
+            self.struck.add((trial.profile, trial.pair, trial.struck))
         note_start(self.starts, (trial.mtu, trial.block, trial.visit), trial.started)
 
     def append(self, record: Trial) -> None:

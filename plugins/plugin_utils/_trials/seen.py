@@ -19,6 +19,7 @@ from typing import IO, NamedTuple
 
 from .guards import spoilt, stolen
 from .nouns import Trial
+from .payload import checked, strikes_often
 
 
 class SeenTrial(NamedTuple):
@@ -35,6 +36,7 @@ class SeenTrial(NamedTuple):
     block: int
     visit: int
     started: float | None
+    struck: str | None  # the path, where the fault strikes often; one second shows it, too
 
 
 def seen_trial(line: int, end: int, record: Trial) -> SeenTrial:
@@ -51,7 +53,13 @@ def seen_trial(line: int, end: int, record: Trial) -> SeenTrial:
         block=record.get("block"),
         visit=record.get("visit"),
         started=record.get("started"),
+        struck=_struck(record),
     )
+
+
+def _struck(record: Trial) -> str | None:
+    check = checked(record)
+    return record.get("path") if check and strikes_often(check) else None
 
 
 class Memory:

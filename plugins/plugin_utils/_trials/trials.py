@@ -7,7 +7,7 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Literal
 
 from ...module_utils._base import checks, network
@@ -19,6 +19,7 @@ from ...module_utils._engines.workload import Workload, endpoint
 from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._campaign.plan_file import paths_of
+from .._campaign.profiles import AS_FOUND
 from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Endpoints, Path
 from . import payload
@@ -39,6 +40,7 @@ from .nouns import (
 from .streams import summarise
 
 SCHEMA = 1
+ONE_SECOND = 1.0
 STRIKES: tuple[Literal["path_stopped", "interrupted"], ...] = ("path_stopped", "interrupted")
 # Features that act on forwarded datagrams: streams of TCP do not show them
 BY_DATAGRAMS = ("rx-udp-gro-forwarding", "rx-gro-list")
@@ -151,6 +153,26 @@ def visit_cells(
             }
         )
     return cells
+
+
+def shortened(
+    plan: Plan, cells: Iterable[CellToMeasure], struck: Container[tuple[str, str, str]]
+) -> list[CellToMeasure]:
+    """Return the cells of a check; where the fault strikes often as found, a second shows it.
+
+    ``struck`` has the profiles, pairs and paths with such trials. A plan that measures all its blocks
+    wants the bounds of long checks, and keeps them.
+    """
+    if not plan.get("until"):
+        return list(cells)
+    return [
+        (
+            {**cell, "workload": {**cell["workload"], "duration": ONE_SECOND}}
+            if (AS_FOUND, cell["pair"], cell["path"]) in struck
+            else cell
+        )
+        for cell in cells
+    ]
 
 
 def checked(cells: Iterable[CellToMeasure]) -> list[CellToMeasure]:

@@ -32,7 +32,7 @@ def udp(content, port=2000):
 
 
 def vxlan(frame):
-    return udp(bytes(8) + frame, packet.VXLAN_PORT)
+    return udp(bytes(8) + frame, packet.VXLAN_PORTS[0])
 
 
 def sent(frame, kind=0, size=0, flags=packet.NEEDS_CHECKSUM):

@@ -39,6 +39,8 @@ def test_a_tunnel_is_seen_with_its_inner_packet():
     layers = packet.layers(raw)
     assert layers.tunnel.start == packet.FRAME + 14
     assert raw[layers.payload :] == b"x"
+    flannel = packet.layers(sent(ipv4(17, udp(bytes(8) + inner, 8472))))
+    assert flannel == layers
     ports = ipv4(17, udp(bytes(8) + inner, 4799))
     assert packet.layers(sent(ports)).tunnel is None
 

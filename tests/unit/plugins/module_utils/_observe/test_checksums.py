@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.module_utils._observe.checksums imp
 
 from .._base.frames import ETHERNET, TCP_HEAD, ipv4, ipv6, sent, udp, vxlan
 
-PORT = packet.VXLAN_PORT
+PORT = packet.VXLAN_PORTS[0]
 
 
 def framed(frame):

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload.result import COUNTS
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import integrity
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import exact
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
@@ -40,10 +41,10 @@ def plan():
 
 
 def tally(trials, troubled, sent=1000, missing=0):
-    counts = {"sent": sent, "wrong": troubled, "short": 0, "missing": missing}
+    counts = {**dict.fromkeys(COUNTS, 0), "sent": sent, "wrong": troubled, "missing": missing}
     check = {**counts, "first": {"number": 1, "size": 65, "offset": 64} if troubled else None}
     kinds = {"the payload arrived wrong": troubled} if troubled else {}
-    entry = {"checks": {"tcp_forward": check}}
+    entry = {"checks": {"tcp_forward": check}, "counters": {}, "error": None}
     return {"trials": trials, "troubled": troubled, "kinds": kinds, "lesser": {}, "whole": entry}
 
 

@@ -31,19 +31,21 @@ ASKED = {
 ADVICE = nothing("nothing to compare")
 
 
-def checks(plan, broken, beside=0):
+def checks(plan, broken, beside=0, counts=None):
     """Return the checks of a campaign whose payload is wrong under these levels.
 
-    ``beside`` counts segments lost on another path, with each profile.
+    ``beside`` counts segments lost on another path, with each profile; ``counts`` says what a check has
+    counted that met the fault.
     """
     all_checks = payload.Checks({}, {})
+    met = counts or {"wrong": 1}
     for name, profile in plan["profiles"].items():
         wrong = int(all(profile["levels"][key] == level for key, level in broken.items()))
         check = {**dict.fromkeys(result.COUNTS, 0), "sent": 9, "arrived": 9, "first": None}
         checks_found = {
             "elapsed_s": 2.0,
             "mss": 1448,
-            "checks": {"tcp_forward": {**check, "wrong": wrong}},
+            "checks": {"tcp_forward": {**check, **(met if wrong else {})}},
             "counters": {"client": {}, "server": {}},
             "error": None,
         }
@@ -95,6 +97,20 @@ def test_what_needs_a_setting_goes_with_it():
         "tso": False,
         "gro": True,
     }
+
+
+@pytest.mark.parametrize(
+    "counts, seconds, bits",
+    [({"wrong": 1}, 2.0, True), ({"wrong": 100}, 1.0, True), ({"wrong": 1, "late": 1}, 2.0, False)],
+)
+def test_what_struck_says_how_long_the_next_checks_are_and_whether_bits_are_asked_for(
+    counts, seconds, bits
+):
+    plan = make_plan(read_campaign({**ASKED, "design": "integrity"}), "2026-01-05T00:00:00Z")
+    cure = cure_found(plan, checks(plan, {"tx": "on"}, counts=counts))
+    advice = recommended.recommendation(ADVICE, plan, None, cure, 1767600000.0)
+    assert advice["again"]["duration"] == advice["hop"]["duration"] == seconds
+    assert (advice["bits"] is not None) is bits
 
 
 def test_nothing_broken_has_no_cure():

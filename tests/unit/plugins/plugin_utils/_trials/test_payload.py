@@ -168,3 +168,22 @@ def test_nothing_is_said_of_pings_where_a_check_does_not_know_them():
     answered = {**result.parse(said()), "pings": {"small": True, "large": True}}
     assert payload.joined_pings([answered, answered]) == answered["pings"]
     assert payload.joined_pings([answered, dead("no payload server answers: timed out")]) is None
+
+
+@pytest.mark.parametrize(
+    "check, often",
+    [
+        (said(), False),
+        (said(segments_lost=99), False),
+        (said(segments_lost=100), True),
+        (said(wrong=60, missing=40), True),
+        (said(counters={"server": {"TcpInCsumErrors": 100}}), True),
+        (said(error="the other end has closed the connection"), False),
+    ],
+)
+def test_a_fault_strikes_often_where_a_second_shows_it(check, often):
+    assert payload.strikes_often(result.parse(check)) is often
+
+
+def test_a_path_without_a_connection_is_struck_often():
+    assert payload.strikes_often(dead("no payload server answers: timed out"))

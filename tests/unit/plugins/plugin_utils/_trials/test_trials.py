@@ -284,3 +284,18 @@ def test_guards_compare_with_the_lab():
     record = trials.trial(cells()[0], row(), NAMES, lab)
     assert [mark["guard"] for mark in record["marks"]] == ["mss"]
     assert trials.trial(cells()[0], row(), NAMES, dict(lab, timestamps=True))["marks"] == []
+
+
+@pytest.mark.parametrize(
+    "until, struck, seconds",
+    [
+        ("named", ("as_found", "node1-node2", "physical"), 1.0),
+        ("named", ("as_found", "node1-node3", "physical"), 4.0),
+        ("named", ("all_on", "node1-node2", "physical"), 4.0),
+        (None, ("as_found", "node1-node2", "physical"), 4.0),
+    ],
+)
+def test_a_check_is_short_where_the_fault_strikes_often_as_found(until, struck, seconds):
+    cell = {"pair": "node1-node2", "path": "physical", "workload": {"duration": 4.0}}
+    [cell] = trials.shortened({**PLAN, "until": until}, [cell], {struck})
+    assert cell["workload"]["duration"] == seconds
