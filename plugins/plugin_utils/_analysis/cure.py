@@ -166,7 +166,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
     ill = [where for where in blames if blames[where]]
     tallies = [tally for where in ill for tally in _of_profile(checks, where, profile)]
     nothing_passes = any(blame.kind in NOTHING_PASSES for blame in blamed)
-    troubled = [tally for where in ill for tally in _in_trouble(checks, where)]
+    troubled = list(itertools.chain.from_iterable(_in_trouble(checks, where) for where in ill))
     return Cure(
         off=off,
         levels=levels,
