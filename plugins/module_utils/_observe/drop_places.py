@@ -1,0 +1,73 @@
+# Copyright (c) 2026, The offload.lab developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why and in which function of the kernel packets were dropped.
+
+Source: include/trace/events/skb.h. The names of the reasons are the kernel's own.
+"""
+
+from __future__ import annotations
+
+import bisect
+from typing import Counter, Iterable, TypedDict
+
+from .event_format import EventFormat
+
+EVENT = "skb/kfree_skb"  # a packet is freed because something went wrong; consume_skb is the rest
+OF_PACKETS = "protocol != 0"  # messages of Unix sockets and of netlink have none
+SYMBOLS = "/proc/kallsyms"
+MOST_PLACES = 40
+
+
+class Drop(TypedDict):
+    """Packets that were dropped for one reason in one function."""
+
+    reason: str
+    place: str  # empty where the kernel hides its addresses
+    count: int
+
+
+def functions(addresses: Iterable[int], symbols: str = SYMBOLS) -> dict[int, str]:
+    """Return the kernel's function at each address; none where the kernel hides addresses."""
+    ordered = sorted(set(addresses))
+    best = [(0, "")] * len(ordered)
+    with open(symbols) as stream:
+        for line in stream:
+            columns = line.split()
+            if len(columns) < 3 or columns[1] not in "tTwW":
+                continue
+            start = int(columns[0], 16)
+            index = bisect.bisect_left(ordered, start)
+            if index < len(ordered) and start > best[index][0]:
+                best[index] = (start, columns[2])
+    for index in range(1, len(best)):
+        best[index] = max(best[index - 1], best[index])
+    return {address: name for address, (_start, name) in zip(ordered, best) if name}
+
+
+class DropTally:
+    """Counts records of :data:`EVENT`."""
+
+    def __init__(self, layout: EventFormat) -> None:
+        self.layout = layout
+        self.counts: Counter[tuple[int, int]] = Counter()
+
+    def add(self, record: bytes) -> None:
+        """Count a dropped packet."""
+        reason = self.layout.value(record, "reason")
+        self.counts[reason, self.layout.value(record, "location")] += 1
+
+    def drops(self, symbols: str = SYMBOLS) -> list[Drop]:
+        """Return the drops, the most frequent first."""
+        if not self.counts:
+            return []
+        named = "reason" in self.layout.fields
+        places = functions((address for _reason, address in self.counts), symbols)
+        merged: Counter[tuple[str, str]] = Counter()
+        for (reason, address), count in self.counts.items():
+            name = self.layout.name_of("reason", reason) if named else ""
+            merged[name, places.get(address, "")] += count
+        return [
+            {"reason": reason, "place": place, "count": count}
+            for (reason, place), count in merged.most_common(MOST_PLACES)
+        ]
