@@ -202,3 +202,17 @@ def test_what_the_device_cuts_and_checksums_and_what_gro_merges(nodes):
     with counted(devices) as counts:
         stream(nodes)
     assert counts["devices"][client]["checksum_left"] == 0
+
+
+def test_a_card_that_hands_super_packets_over_uncut():
+    with Nodes("uncut:1:tso", "ol-trace") as nodes:
+        for number, name in enumerate(DEVICES):
+            nodes.inside(number, "ip", "link", "set", name, "mtu", "1500")
+        far = Watched(DEVICES[1], nodes.spaces[1], 1500)
+        with counted([far]) as counts:
+            stream(nodes)
+        assert counts["devices"][f"{far.netns}/{far.name}"]["received_too_long"] > 50
+        nodes.ethtool("tso", "off")
+        with counted([far]) as counts:
+            stream(nodes)
+        assert counts["devices"][f"{far.netns}/{far.name}"]["received_too_long"] == 0

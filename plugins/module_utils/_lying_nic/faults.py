@@ -137,6 +137,14 @@ def _segment_dropped(raw: bytes, chance: random.Random) -> Delivery:
     return [(0, part) for part in parts]
 
 
+def _uncut(raw: bytes, _chance: random.Random) -> Delivery:
+    """Hand a super-packet over whole, with its checksum, and without a word of where to cut it."""
+    headers = packet.layers(raw)
+    if headers is None:
+        return [(0, raw)]
+    return [(0, packet.summed(packet.resized(raw, headers), headers))]
+
+
 def _swapped(raw: bytes, _chance: random.Random) -> Delivery:
     """Give the first two segments each other's content."""
     headers = packet.layers(raw)
@@ -177,6 +185,7 @@ WHOLE: dict[str, Kind] = {
     "reordered": _reordered,
     "segment_dropped": _segment_dropped,
     "swapped": _swapped,
+    "uncut": _uncut,
 }
 MERGED = "merged"
 KINDS = sorted([*CHANGES, *WHOLE, MERGED])

@@ -57,6 +57,13 @@ def test_a_bit_is_flipped_before_or_behind_the_checksum(raw):
     assert (is_right(before), is_right(behind)) == (True, False)
 
 
+def test_a_super_packet_is_handed_over_uncut():
+    raw = tcp(CONTENT * 10, kind=packet.TCP4, size=1000)
+    part = changed("uncut:1:tso", raw)
+    assert content_of(part) == CONTENT * 10 and is_right(part)
+    assert packet.gso_kind(part) == 0 and packet.segment_size(part) == 0
+
+
 def test_garbage_is_vouched_for():
     part = changed("vouched")
     assert part[0] == packet.NEEDS_CHECKSUM  # what comes so from a tap is not checked
