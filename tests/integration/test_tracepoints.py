@@ -17,7 +17,11 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
-from ansible_collections.offload.lab.plugins.module_utils._observe import same_names, tracepoints
+from ansible_collections.offload.lab.plugins.module_utils._observe import (
+    drops_so_far,
+    same_names,
+    tracepoints,
+)
 from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     DEVICES,
@@ -139,6 +143,18 @@ def test_a_card_that_leaves_checksums_unfilled():
 
         nodes.inside(0, "ping", "-c", "1", "-W", "2", SERVER)
         assert dropped(nodes, "UDP_CSUM", after=receive_nothing)[0] == SENT
+
+
+def test_what_a_trial_records_of_drops(nodes):
+    drops_so_far.read()  # it begins with the first reading
+    nodes.inside(1, "sysctl", "-qw", f"net.ipv4.conf.{NAMES[1]}.rp_filter=1")
+    nodes.inside(0, "ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
+    send(nodes, source="198.51.100.1")
+    counters = drops_so_far.read()
+    names = [name for name in counters if name.startswith("drop_reason IP_RPFILTER ip_")]
+    assert sum(counters[name] for name in names) >= SENT
+    send(nodes, source="198.51.100.1")
+    assert sum(drops_so_far.read()[name] for name in names) >= 2 * SENT
 
 
 def test_a_name_that_two_namespaces_have(nodes):

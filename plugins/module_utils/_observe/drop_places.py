@@ -17,6 +17,13 @@ EVENT = "skb/kfree_skb"  # a packet is freed because something went wrong; consu
 OF_PACKETS = "protocol != 0"  # messages of Unix sockets and of netlink have none
 SYMBOLS = "/proc/kallsyms"
 MOST_PLACES = 40
+MOST_READINGS = 5  # of all symbols, by one process: a reading takes 0.1 s of CPU time
+COUNTER = "drop_reason"  # how a counter of drops begins in a trial's record
+
+
+def counter_of(reason: str, place: str) -> str:
+    """Return the name of a counter of drops."""
+    return f"{COUNTER} {reason} {place}"
 
 
 class Drop(TypedDict):
@@ -51,22 +58,32 @@ class DropTally:
     def __init__(self, layout: EventFormat) -> None:
         self.layout = layout
         self.counts: Counter[tuple[int, int]] = Counter()
+        self.places: dict[int, str] = {}
+        self.readings = 0
 
     def add(self, record: bytes) -> None:
         """Count a dropped packet."""
         reason = self.layout.value(record, "reason")
         self.counts[reason, self.layout.value(record, "location")] += 1
 
+    def _find_places(self, symbols: str) -> None:
+        """Find the functions of addresses that are new."""
+        new = {address for _reason, address in self.counts} - self.places.keys()
+        if not new:
+            return
+        self.readings += 1
+        found = functions(new, symbols) if self.readings <= MOST_READINGS else {}
+        for address in new:
+            self.places[address] = found.get(address, "")
+
     def drops(self, symbols: str = SYMBOLS) -> list[Drop]:
         """Return the drops, the most frequent first."""
-        if not self.counts:
-            return []
         named = "reason" in self.layout.fields
-        places = functions((address for _reason, address in self.counts), symbols)
+        self._find_places(symbols)
         merged: Counter[tuple[str, str]] = Counter()
         for (reason, address), count in self.counts.items():
             name = self.layout.name_of("reason", reason) if named else ""
-            merged[name, places.get(address, "")] += count
+            merged[name, self.places[address]] += count
         return [
             {"reason": reason, "place": place, "count": count}
             for (reason, place), count in merged.most_common(MOST_PLACES)

@@ -25,7 +25,7 @@ from .._known_cases.known_cases import Host, KnownCase
 from .._statistics import text
 from .._store.manifest import Manifest
 from .._trials.nouns import NOTHING
-from .._trials.payload import Checks
+from .._trials.payload import Checks, reasons_of
 from .nouns import Sentence
 from .phrases import line
 
@@ -70,6 +70,8 @@ def findings(
     for row in sorted(verdicts, key=lambda row: list(SIGNS).index(row.verdict)):
         cases = known_cases_of(plan, row, hosts)
         sentence = WORDS[row.verdict](row) + _hop(plan, row, checks) + _known(cases)
+        if row.troubled:
+            sentence += _dropped(row, checks)
         if row.verdict in ELSEWHERE:
             sentence += sentences(row.path, {host.node: host.exchanges for host in hosts})
         paths.append(finding(plan, row, checks, cases, sentence))
@@ -161,6 +163,12 @@ def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
 
 def _named(hop: Hop) -> str:
     return f"{text.listed(hop.settings)} at the {hop.devices} of the {hop.side}"
+
+
+def _dropped(row: PathVerdict, checks: Checks) -> str:
+    """Say why and where packets of a path were lost, where the kernels tell."""
+    here = [tally for where, tally in checks.whole().items() if where[:2] == (row.path, row.mtu)]
+    return "".join(map(" {}.".format, reasons_of(here)))
 
 
 def _known(cases: Sequence[KnownCase]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
+from ...module_utils._observe.drop_places import COUNTER
 from ...module_utils._observe.reading import CounterReading
 from .cpu import ENDS
 from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
@@ -52,8 +53,10 @@ def _gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, in
     """Return what has grown between two readings."""
     grown = {}
     for name in sorted(after):
-        if after[name] > before.get(name, after[name]):
-            grown[name] = after[name] - before[name]
+        # Drops are counted from 0 on by the process that reads; other counters are the kernel's.
+        first = before.get(name, 0 if name.startswith(COUNTER) else after[name])
+        if after[name] > first:
+            grown[name] = after[name] - first
     return grown
 
 

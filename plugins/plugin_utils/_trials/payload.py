@@ -20,6 +20,7 @@ from ...module_utils._engines.payload.result import (
     Size,
 )
 from ...module_utils._engines.payload.traffic import PINGS_SAID
+from .dropped import dropped_of, in_words
 from .nouns import NOTHING, Trial
 
 # Errors that the kernel counts, and what each means.
@@ -50,6 +51,9 @@ LESSER = (LOST_ANY, TWICE)
 FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflows
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
+FEWEST_DROPPED = 2  # packets
+MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other traffic drops some, too
+MOST_REASONS = 3
 LATE_CONNECTIONS = 2
 OFTEN = 100  # faults in a check of some seconds: one of a second has dozens of them
 
@@ -69,6 +73,7 @@ class Tally(TypedDict):
     kinds: dict[str, int]  # what was wrong: trials
     lesser: dict[str, int]  # what a network may do by itself: trials
     corrupted: NotRequired[dict[str, Corrupted]]  # by node; with the host, where a tunnel ends
+    dropped: NotRequired[dict[str, Corrupted]]  # by node, reason and place (:mod:`.dropped`)
     whole: Payload
 
 
@@ -88,10 +93,13 @@ class Checks(NamedTuple):
         part: str | None,
         found: Payload,
         corrupted: Mapping[str, int] = NOTHING,
+        dropped: Mapping[str, int] = NOTHING,
     ) -> None:
-        """Count the check of one trial; ``corrupted`` is what :func:`corrupted_of` returns."""
+        """Count the check of one trial; ``corrupted`` and ``dropped`` are what the functions of
+        these names return.
+        """
         tallies = self.fresh if part == "confirm" else self.planned
-        one = tally_of(found, corrupted)
+        one = tally_of(found, corrupted, dropped)
         tallies[where] = added(tallies[where], one) if where in tallies else one
 
     def see_trial(self, trial: Trial) -> None:
@@ -99,7 +107,7 @@ class Checks(NamedTuple):
         found = checked(trial)
         if found:
             where = (trial["path"], trial["mtu"], trial["profile"])
-            self.see(where, trial.get("part"), found, corrupted_of(trial))
+            self.see(where, trial.get("part"), found, corrupted_of(trial), dropped_of(trial))
 
     def whole(self) -> dict[Where, Tally]:
         """Return the sums of both."""
@@ -133,7 +141,9 @@ def corrupted_of(trial: Trial) -> dict[str, int]:
     return found
 
 
-def tally_of(found: Payload, corrupted: Mapping[str, int] = NOTHING) -> Tally:
+def tally_of(
+    found: Payload, corrupted: Mapping[str, int] = NOTHING, dropped: Mapping[str, int] = NOTHING
+) -> Tally:
     """Return the tally of one trial."""
     wrong = trouble(found)
     kinds = {wrong: 1} if wrong else {}
@@ -143,6 +153,7 @@ def tally_of(found: Payload, corrupted: Mapping[str, int] = NOTHING) -> Tally:
         "kinds": kinds,
         "lesser": dict.fromkeys(_lesser(found), 1),
         "corrupted": {node: {"packets": n, "trials": 1} for node, n in corrupted.items()},
+        "dropped": {key: {"packets": n, "trials": 1} for key, n in dropped.items()},
         "whole": found,
     }
 
@@ -158,21 +169,50 @@ def added(one: Tally, other: Tally) -> Tally:
         "troubled": one["troubled"] + other["troubled"],
         "kinds": _summed(one["kinds"], other["kinds"]),
         "lesser": _summed(one["lesser"], other["lesser"]),
-        "corrupted": _joined_corrupted([one, other]),
+        "corrupted": joined_counts(tally.get("corrupted", {}) for tally in (one, other)),
+        "dropped": joined_counts(tally.get("dropped", {}) for tally in (one, other)),
         "whole": whole,
     }
 
 
-def _joined_corrupted(tallies: Iterable[Tally]) -> dict[str, Corrupted]:
+def joined_counts(counts: Iterable[Mapping[str, Corrupted]]) -> dict[str, Corrupted]:
+    """Return the sums of counts, by their keys."""
     found: dict[str, Corrupted] = {}
-    for tally in tallies:
-        for node, seen in tally.get("corrupted", {}).items():
-            known = found.get(node, {"packets": 0, "trials": 0})
-            found[node] = {
+    for by_key in counts:
+        for key, seen in by_key.items():
+            known = found.get(key, {"packets": 0, "trials": 0})
+            found[key] = {
                 "packets": known["packets"] + seen["packets"],
                 "trials": known["trials"] + seen["trials"],
             }
     return found
+
+
+def _joined_drops(tallies: Iterable[Tally]) -> dict[str, Corrupted]:
+    return joined_counts(tally.get("dropped", {}) for tally in tallies)
+
+
+def _trials_of(tallies: Iterable[Tally]) -> int:
+    return sum(tally["trials"] for tally in tallies)
+
+
+def reasons_of(tallies: Collection[Tally]) -> list[str]:
+    """Return why packets were dropped under the profiles in trouble, where clean profiles have few
+    such drops: ``lost at node2 in tcp_v4_rcv, reason TCP_CSUM: …``, the most frequent first.
+    """
+    troubled = [tally for tally in tallies if tally["troubled"]]
+    clean = [tally for tally in tallies if not tally["troubled"]]
+    here, there = map(_joined_drops, (troubled, clean))
+    trials, others = map(_trials_of, (troubled, clean))
+    named = []
+    for key, seen in sorted(here.items(), key=lambda item: -item[1]["packets"]):
+        ordinary = there[key]["packets"] / others if key in there else 0.0
+        rate = seen["packets"] / trials
+        if seen["packets"] >= FEWEST_DROPPED and rate > MORE_DROPPED * ordinary:
+            named.append(
+                f"{in_words(key)}: {seen['packets']:,} packets in {seen['trials']} of {trials} trials"
+            )
+    return named[:MOST_REASONS]
 
 
 def _refused_at(node: str, tally: Tally) -> int:
@@ -182,7 +222,7 @@ def _refused_at(node: str, tally: Tally) -> int:
 
 def corrupted_always(tallies: Collection[Tally]) -> dict[str, Corrupted]:
     """Return the nodes at which packets arrive with wrong checksums under each of several profiles."""
-    whole = _joined_corrupted(tallies)
+    whole = joined_counts(tally.get("corrupted", {}) for tally in tallies)
     if len(tallies) < 2:
         return {}
     return {

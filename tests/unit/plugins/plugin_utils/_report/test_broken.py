@@ -180,3 +180,19 @@ def test_wrong_checksums_under_some_settings_are_no_fault_of_the_wire():
         for block in range(6)
     ]
     assert "corrupts" not in pods_line(trials)
+
+
+def test_a_broken_path_ends_with_why_and_where_packets_were_lost():
+    checks = payload.Checks({}, {})
+    wrong = {**found()["checks"]["tcp_forward"], "wrong": 1}
+    ordinary = {"node2 NETFILTER_DROP nft_do_chain": 5}  # of other traffic, under each profile
+    lost = {"node2 TCP_CSUM tcp_v4_rcv": 412, **ordinary}
+    for _block in range(12):
+        checks.see(("own", 1500, "all_off"), None, found(), {}, ordinary)
+        checks.see(("own", 1500, "all_on"), None, found(checks={"tcp_forward": wrong}), {}, lost)
+    [line] = payload_sentences(PLAN, checks)
+    assert line["text"].endswith(
+        " Packets were lost at node2 in tcp_v4_rcv, reason TCP_CSUM (wrong TCP checksum): 4,944 "
+        "packets in 12 of 12 trials."
+    )
+    assert "NETFILTER_DROP" not in line["text"]
