@@ -42,3 +42,4 @@ def test_the_node_at_which_packets_arrive_corrupted_is_named(pods, tmp_path):
     assert all(counts["server"]["counters"]["UdpInCsumErrors"] for counts in damaged), damaged
     report = (tmp_path / "wire/report.md").read_text()
     assert "with wrong checksums under every setting: the wire or a card corrupts them" in report
+    assert "reason UDP_CSUM (wrong UDP checksum)" in report
