@@ -93,13 +93,17 @@ CHANGES: dict[str, Change] = {
 }
 
 
+# Such a card breaks the packets that open a connection, too: they have no content.
+OF_HEADERS = ("checksum_unfilled",)
+
+
 def _one_changed(name: str) -> Kind:
     """Return what changes a packet, or one segment of it: the last where the fault is at the end."""
     change = CHANGES[name]
 
     def kind(raw: bytes, chance: random.Random) -> Delivery:
         headers = packet.layers(raw)
-        if headers is None or len(raw) <= headers.payload:
+        if headers is None or (len(raw) <= headers.payload and name not in OF_HEADERS):
             return [(0, raw)]
         parts = packet.segments(raw)
         index = len(parts) - 1 if name in LAST else chance.randrange(len(parts))

@@ -428,8 +428,9 @@ def faults(payload: Payload) -> int:
 
 
 def strikes_often(payload: Payload) -> bool:
-    """Return whether one second shows the fault: a check met many, or got no connection."""
-    return (payload["error"] == STOPPED and not payload["checks"]) or faults(payload) >= OFTEN
+    """Return whether one second shows the fault: a check met many, or nothing arrived."""
+    arrived = sum(check["arrived"] for check in payload["checks"].values())
+    return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
 
 
 def refused(payload: Payload) -> int:

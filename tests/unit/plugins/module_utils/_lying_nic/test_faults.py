@@ -78,6 +78,11 @@ def test_a_wrong_checksum_is_nothing_that_the_device_speaks_of(kind):
     assert not is_right(part)
 
 
+def test_a_checksum_is_left_unfilled_in_packets_without_content():
+    assert not is_right(changed("checksum_unfilled", tcp(b"")))
+    assert changed("bit_flipped", tcp(b"")) == tcp(b"")
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
