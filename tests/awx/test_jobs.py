@@ -153,23 +153,23 @@ def test_other_templates(awx_lab):
     assert list(differences(state_before, awx_lab.lab.state())) == []
 
 
-def test_the_artifacts_of_integrity_are_its_verdicts(here):
+def test_the_artifacts_of_integrity_are_its_verdicts(awx_lab):
     """One job, from the check to its answer: nothing is broken on a path without a tunnel."""
-    here.finish(here.launch("job_templates", "offload.lab lab"))
-    found = here.lab.state()
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab lab"))
+    found = awx_lab.lab.state()
     given = {
         "offload_lab_survey_paths": ["physical"],
         "offload_lab_survey_factors": "gro",
         "offload_lab_survey_blocks": 1,
     }
-    job = here.launch("job_templates", "offload.lab integrity", given)
-    here.finish(job)
+    job = awx_lab.launch("job_templates", "offload.lab integrity", given)
+    awx_lab.finish(job)
     artifacts = job["artifacts"]
     (path,) = artifacts["offload_lab_payload"]["paths"]
     assert (path["path"], path["verdict"], path["blames"]) == ("physical", "clean", [])
     assert [bound["setting"] for bound in path["bounds"]] == ["gro"]
     assert artifacts["offload_lab_headline"].startswith("Clean over physical")
-    assert list(differences(found, here.lab.state())) == []
+    assert list(differences(found, awx_lab.lab.state())) == []
 
 
 def recorded(store, name):

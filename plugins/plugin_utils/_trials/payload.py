@@ -55,7 +55,7 @@ FEWEST_DROPPED = 2  # packets
 MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other traffic drops some, too
 MOST_REASONS = 3
 LATE_CONNECTIONS = 2
-OFTEN = 100  # faults in a check of some seconds: one of a second has dozens of them
+OFTEN = 40  # faults in a check of 4 s at most: one of a second has enough to be in trouble
 
 
 class Corrupted(TypedDict):
