@@ -13,7 +13,7 @@ from __future__ import annotations
 import pathlib
 import sys
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command, result
 from ansible_collections.offload.lab.plugins.plugin_utils._across import kernels, kernels_page
 from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare_folders
 from ansible_collections.offload.lab.plugins.plugin_utils._across.comparison_text import (
@@ -41,7 +41,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 COMPARED = CHECKOUT / "tests/unit/recorded/compared"
 KERNELS = CHECKOUT / "tests/unit/recorded/kernels"
 FOLDER = CHECKOUT / "tests/unit/recorded/golden"
-TEXTS = ("report.txt", "report.md", "recommended.yml", "issue.md", "daemonset.yml")
+TEXTS = ("report.txt", "report.md", "recommended.yml", "issue.md", "daemonset.yml", "reproduce.sh")
 PAGE = "page.txt"  # the words of report.html
 RUN = """\
 Testing with the following command line:
@@ -242,13 +242,26 @@ def broken_hop(folder):
         levels = plan["profiles"][trial["profile"]]["levels"]
         payload_of = _payload(wrong=3 if levels["tx_at_client_tunnel"] == "on" else 0)
         result = {**trial["result"], "payload": payload_of}
-        trials.append({**trial, "result": result, "error": payload.trouble(payload_of)})
+        error = payload.trouble(payload_of)
+        trials.append({**trial, "result": result, "error": error, "streams": [payload_stream()]})
     synthetic.write(str(folder), plan, trials, pods_manifest())
+
+
+def payload_stream():
+    """Return the process of a check of the payload between two pods."""
+    argv = command.check_argv("10.244.2.5", 12868, 2, 0.0, "10.244.1.5")
+    times = {"started": 0.0, "finished": 2.0}
+    return {"netns": "cni-node1", "argv": argv, "rc": 0, "raw": "", "stderr": "", **times}
 
 
 def pods_manifest():
     """Return the manifest of two nodes with pods behind flannel.1."""
-    states = {"tx-checksum-ip-generic": True, "rx-gro": True, "tx-udp-segmentation": False}
+    states = {
+        "tx-checksumming": True,
+        "tx-checksum-ip-generic": True,
+        "rx-gro": True,
+        "tx-udp-segmentation": False,
+    }
     features = {name: {"active": on, "fixed": False} for name, on in states.items()}
     features["tx-vlan-offload"] = {"active": False, "fixed": True}
     manifest_of = manifest()

@@ -47,8 +47,11 @@ class ActionModule(ControllerAction):
         result = make_report(self._folder(options), check=self._task.check_mode)
         page = result["files"]["report.html"]
         issue = result["files"].get("issue.md")
+        script = result["files"].get("reproduce.sh")
         lines = [*result["table"].splitlines(), "", f"Report: {page}"]
-        for line in [*lines, f"For an issue tracker: {issue}"] if issue else lines:
+        lines += [f"For an issue tracker: {issue}"] if issue else []
+        lines += [f"The fault without Ansible: {script}"] if script else []
+        for line in lines:
             say(f"  {line}")
         returned: dict[str, Any] = {**result, "table": result["table"][:MOST_TABLE], "report": page}
         if not self._task.diff:

@@ -17,6 +17,8 @@ description:
   - C(analysis.json) and C(trials.csv) have the numbers, C(recommended.yml) the settings that the evidence supports.
   - C(issue.md) is there where the payload of a path is broken. It has at most 40 lines to paste into an issue tracker,
     and names no host.
+  - C(reproduce.sh) is there where an offload breaks a path. It shows the fault without Ansible. It has names
+    of devices and addresses.
   - C(daemonset.yml) is there where a cure is for devices of the nodes themselves, such as a tunnel. It keeps the cure
     on each node of a cluster of Kubernetes.
   - The lab is not needed. The same folder gives the same files, byte for byte, on any controller.

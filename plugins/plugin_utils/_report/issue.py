@@ -75,6 +75,7 @@ class Issue(NamedTuple):
     commands: list[str]
     campaign: str
     message: str  # the smallest that arrived wrong
+    script: bool  # whether there is a reproduce.sh
 
 
 def issue(
@@ -82,8 +83,11 @@ def issue(
     payload: PayloadFindings,
     manifest: Manifest | None,
     nodes: Mapping[str, Collection[str]],
+    script: bool = False,
 ) -> Issue | None:
-    """Return the issue to report; None if nothing is broken. ``nodes`` are the nodes of each end."""
+    """Return the issue to report; None if nothing is broken. ``nodes`` are the nodes of each end,
+    ``script`` says whether there is a reproduce.sh.
+    """
     broken = [row for row in payload.paths if is_broken(row.verdict)]
     if not broken:
         return None
@@ -100,6 +104,7 @@ def issue(
         commands=_commands(suspects),
         campaign=plan["name"],
         message=_message(broken[0]),
+        script=script,
     )
 
 

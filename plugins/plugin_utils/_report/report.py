@@ -26,17 +26,18 @@ from ...module_utils._host import files
 from .._analysis.campaign_verdicts import verdicts_of
 from .._analysis.cure import cure_of
 from .._analysis.encode import encoded
-from .._analysis.integrity import cure_in
+from .._analysis.integrity import BROKEN, cure_in
 from .._analysis.integrity import verdicts as path_verdicts
 from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
-from .._exports import csv_file, daemonset, junit, openmetrics, recommended
+from .._exports import csv_file, daemonset, junit, openmetrics, recommended, reproduce
 from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.digest import Digest
 from .._trials.nouns import Trial
+from .._trials.payload import Checks
 from .._trials.records import stream_records
 from . import broken, html, imported, plain, study
 from . import page as report_page
@@ -55,7 +56,7 @@ OUTPUTS = (
     "metrics.prom",
 )
 ISSUE = "issue.md"
-OF_BROKEN = (ISSUE, daemonset.FILE)  # are there where something is broken
+OF_BROKEN = (ISSUE, daemonset.FILE, reproduce.FILE)  # are there where something is broken
 # What a job keeps of the verdict of a path.
 OF_PATH = (
     "path",
@@ -157,6 +158,7 @@ class ReportOfAnalysis(NamedTuple):
     advice: recommended.RecommendedSettings
     issue: Issue | None
     daemonset: str | None
+    script: str | None  # reproduce.sh
 
 
 def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -198,14 +200,29 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
         problems=problems,
     )
     if analysis.payload is None:
-        return ReportOfAnalysis(report, analysis, advice, None, None)
+        return ReportOfAnalysis(report, analysis, advice, None, None, None)
+    tried = _tried(plan, analysis.payload, checks, manifest, trials)
     return ReportOfAnalysis(
         report,
         analysis,
         advice,
-        issue(plan, analysis.payload, manifest, digest.nodes),
+        issue(plan, analysis.payload, manifest, digest.nodes, tried is not None),
         daemonset.daemonset(advice, manifest, digest.nodes),
+        reproduce.script(tried) if tried else None,
     )
+
+
+def _tried(
+    plan: Plan, payload: PayloadFindings, checks: Checks, manifest: Manifest | None, trials: str
+) -> reproduce.Reproduction | None:
+    """Return what a script can try of the first broken path that it can; None for none."""
+    for row in payload.paths:
+        if row.verdict == BROKEN:
+            records = stream_records(trials, [])
+            tried = reproduce.reproduction(plan, row, checks, manifest, records)
+            if tried:
+                return tried
+    return None
 
 
 def _make(folder: str, new: str, standing: report_page.Standing | None) -> ReportOfAnalysis:
@@ -222,6 +239,8 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
         _write(new, ISSUE, plain.issue_text(results.issue))
     if results.daemonset:
         _write(new, daemonset.FILE, results.daemonset)
+    if results.script:
+        _write(new, reproduce.FILE, results.script)
     return results
 
 
@@ -325,7 +344,11 @@ def _changed(new: str, folder: str, names: Iterable[str]) -> list[str]:
 
 def _told(results: ReportOfAnalysis, folder: str, new: str, changed: bool) -> MadeReport:
     running = results.report.running
-    of_broken = {ISSUE: results.issue, daemonset.FILE: results.daemonset}
+    of_broken = {
+        ISSUE: results.issue,
+        daemonset.FILE: results.daemonset,
+        reproduce.FILE: results.script,
+    }
     names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]
     return {
         "changed": changed,
