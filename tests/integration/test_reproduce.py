@@ -33,7 +33,7 @@ RESTORED = 30  # s; a trial that runs ends first
 ETHTOOL = """\
 #!/bin/sh
 table='table inet lossy'
-rules="$table { chain out { type filter hook output priority 0; numgen random mod 10 0 drop; }; }"
+rules="$table { chain in { type filter hook input priority 0; numgen random mod 20 0 drop; }; }"
 [ "$1" != -K ] || nft delete "$table" 2>/dev/null
 [ "$1 $4" != "-K on" ] || nft "$rules"
 exec /usr/sbin/ethtool "$@"
@@ -170,7 +170,7 @@ def test_a_program_that_is_killed_at_the_node_restores():
 @pytest.mark.parametrize("layers", ["none", "vxlan", "bridge"])
 def test_namespaces_of_its_own_are_gone_with_it(layers, tmp_path):
     switch = {"none": "underlay", "vxlan": "tunnel", "bridge": "tenant"}[layers]
-    usual = tried({"tso": "on"}, {"tso": "off"}, ["tcp_forward"])
+    usual = tried({"gro": "on"}, {"gro": "off"}, ["tcp_reverse"])
     ends = [
         node._replace(
             broken=[one._replace(device_class=switch) for one in node.broken],

@@ -31,7 +31,7 @@ from typing import Any, Callable, Iterator
 LIMIT = 120  # s
 STALL = 3.0  # s without progress
 LATE = 0.2  # s in which the last datagrams may still arrive
-FEWEST = 4  # lost segments or datagrams; a queue that overflows now and then loses fewer
+FEWEST = 3  # lost segments or datagrams; a queue that overflows now and then loses fewer
 FEWEST_CHECKSUMS = 2
 NOBODY = 65534
 BUFFER = 1 << 21
@@ -184,6 +184,7 @@ def sizes(unit: int, least: int, most: int) -> Iterator[int]:
     unit, what a packet carries. The ones above it come most often.
     """
     edges = {1, 2, 3, 7, 8, 31, 32, 33, 64, 127, 128, 129, 255, 256, 257, least, most}
+    edges.update((500, 1000, 1400))
     for packets in (1, 2, 3, 4, 5, 8, 16, 17, 32, 44):
         edges.update(packets * unit + more for more in (-12, -1, 0, 1, 12))
     kept = sorted(size for size in edges if least <= size <= most)
@@ -339,7 +340,7 @@ def send_udp(trial: Trial, sock: socket.socket) -> str:
             break
         batch = max(1, min(together, 24576 // size)) if 128 < size <= unit else 1
         amount += batch * size
-        ahead += batch * size
+        ahead += batch * max(size, 512)
         last = number + batch - 1
         ask = ahead > WINDOW
         numbers = range(number, last + 1)
