@@ -30,10 +30,12 @@ from typing import Any, Callable, Iterator
 
 LIMIT = 120  # s
 STALL = 3.0  # s without progress
+SETTLED = 0.2  # s after which a device acts as it was set
 LATE = 0.2  # s in which the last datagrams may still arrive
 FEWEST = 3  # lost segments or datagrams; a queue that overflows now and then loses fewer
 FEWEST_CHECKSUMS = 2
 NOBODY = 65534
+STARTED = "started"  # what a trial says first
 BUFFER = 1 << 21
 SIOCETHTOOL, GFEATURES, SFEATURES, SIOCGIFFLAGS, RUNNING = 0x8946, 0x3A, 0x3B, 0x8913, 0x40
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -229,13 +231,13 @@ def meet_tcp(trial: Trial) -> socket.socket:
     sock.bind((trial.here, 0 if trial.opens == "yes" else trial.port))
     become_nobody()
     if trial.opens == "yes":
-        trial.shell.sendall(b"started")
+        trial.shell.sendall(STARTED.encode())
         sock.settimeout(STALL)
         sock.connect((trial.there, trial.port))
         sock.sendall(trial.token)
         return sock
     sock.listen(8)
-    trial.shell.sendall(b"started")
+    trial.shell.sendall(STARTED.encode())
     while time.monotonic() < trial.began + STALL:
         sock.settimeout(STALL)
         connection, address = sock.accept()
@@ -319,7 +321,7 @@ def meet_udp(trial: Trial) -> socket.socket:
     sock.bind((trial.here, trial.port))
     sock.connect((trial.there, trial.port))
     become_nobody()
-    trial.shell.sendall(b"started")
+    trial.shell.sendall(STARTED.encode())
     return sock
 
 
@@ -464,6 +466,7 @@ class Node:
             if time.monotonic() > until:
                 raise TimeoutError("a device has no carrier")
             time.sleep(0.1)
+        time.sleep(SETTLED)
         masks = itertools.chain.from_iterable(one.features() for one in self.devices)
         return "active " + ".".join(f"{mask[2]:x}" for mask in masks)
 
@@ -471,21 +474,29 @@ class Node:
         """Begin a trial in a process of its own: KIND send|receive SECONDS LEAST RATE."""
         ours, theirs = socket.socketpair()
         if os.fork() == 0:
-            signal.alarm(LIMIT // 4)
-            ours.close()
             try:
-                enter(self.path[0])
-                answer = Trial(self.path, options, theirs).run()
-            except TroubleError as trouble:
-                answer = f"trouble {trouble}"
-            except Exception as error:
-                answer = f"trouble {type(error).__name__}: {error}"
-            theirs.sendall(f"\n{answer}".encode())
-            os._exit(0)
+                signal.alarm(LIMIT // 4)
+                ours.close()
+                theirs.sendall(f"\n{self.outcome(options, theirs)}".encode())
+            finally:
+                os._exit(0)  # whatever was raised, this process obeys no command
         theirs.close()
         self.trial = ours
         ours.settimeout(LIMIT // 4)
-        return ours.recv(7).decode()
+        begun = ours.recv(7).decode()
+        if begun != STARTED:
+            raise OSError(f"{begun}{self.end([])}".strip())
+        return begun
+
+    def outcome(self, options: list[str], shell: socket.socket) -> str:
+        """Return what came of a trial, in its own process."""
+        try:
+            enter(self.path[0])
+            return Trial(self.path, options, shell).run()
+        except TroubleError as trouble:
+            return f"trouble {trouble}"
+        except Exception as error:
+            return f"trouble {type(error).__name__}: {error}"
 
     def end(self, words: list[str]) -> str:
         """Give the trial what the sender counted, and return what came of it."""
@@ -519,7 +530,7 @@ def main() -> None:
     """Obey in a child, and restore when it has ended, however it did."""
     say(f"pid {os.getpid()}")
     names = next_line()
-    ended = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+    ended = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     for number in ended:
         signal.signal(number, signal.SIG_IGN)
     try:

@@ -32,7 +32,7 @@ from ansible_collections.offload.lab.tests.instruments.lying_nic import forty, n
 SSH = """\
 #!/bin/sh
 while [ "$1" != -- ]; do shift; done
-cat | ip netns exec "$2" sh -c "$3"
+cat | { ip netns exec "$2" sh -c "$3"; kill $$; }
 """
 
 
