@@ -66,8 +66,10 @@ WORDS = """
     numa_nodes online smt notsupported kernel_build memory_kb sysctls tools ethtool iproute2 lines steering
     bridges datapath interfaces options other_config type checks user nice irq softirq iowait idle steal NET_RX NET_TX
     clock_error_s clock_offset_s governor performance powersave speed_mbps mtu check tsc kvm-clock
+    trial chosen runner_up control search confirm answered named
 """.split()  # noqa: SIM905 # as a list it has a line for each
 SYSCTL = re.compile(r"(?:net|kernel|vm)(?:\.[a-z0-9_]+)+\Z", re.ASCII)
+SIGNS = re.compile(r"[=,+ @]|^(?:no|only|not)_")  # between the words that a design makes a name of
 DROPPED = ("raw", "stderr")  # what engines print; the numbers are in the trial
 SHORTEST = 4  # characters; a shorter name may be in any text
 Document = dict[str, Any]
@@ -177,7 +179,7 @@ class Anonymous:
             self._learn("setting", factor["name"])
         for load in plan["workloads"]:
             self._learn("workload", load["name"])
-        for name in plan["profiles"]:
+        for name in plan["profiles"] if plan["design"] == "profiles" else ():
             self._learn("profile", name)
 
     def see(self, trial: Mapping[str, Any]) -> None:
@@ -194,11 +196,14 @@ class Anonymous:
         """Return a text, or its pseudonym."""
         if text in self.known:
             return self.known[text]
-        if not text or text in self.words or FEATURE.match(text) or DEVICE.match(text):
-            return text
-        if NUMBER.match(text) or TRIAL.match(text):
+        parts = SIGNS.split(text)
+        if all(map(self._is_word, parts)) or DEVICE.match(text) or TRIAL.match(text):
             return text
         return self._address(text) or self._joined(text) or self.names.of("text", text)
+
+    def _is_word(self, part: str) -> bool:
+        is_known = part in self.words or FEATURE.match(part) or NUMBER.match(part)
+        return not part or (bool(is_known) and self.known.get(part, part) == part)
 
     def _address(self, text: str) -> str:
         try:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files
-from .._campaign import plan_file
+from .._campaign import confirmation, interim, plan_file, spending
+from .._campaign.decisions import append_decided, read_decided
 from .._campaign.stored import read_json, read_manifest
 from .._exports.pseudonyms import Anonymous
 from .._trials.records import stream_records
@@ -27,12 +28,13 @@ CHECKSUM = "bundle.tar.gz.sha256"
 NAMES = "bundle.names.json"  # stays here: it has the originals
 LISTED = "REPLACED.txt"
 INSIDE = "bundle"  # the folder in the archive
-PARTS = (
-    plan_file.CONFIRMATION,
-    plan_file.LOOKS,
-    plan_file.SEARCH,
-    plan_file.SPENDING,
-)
+# What a campaign decided as it ran, and the schema of each part.
+PARTS = {
+    plan_file.CONFIRMATION: confirmation.SCHEMA,
+    plan_file.SEARCH: confirmation.SCHEMA,
+    plan_file.INTERIM: interim.SCHEMA,
+    plan_file.SPENDING: spending.SCHEMA,
+}
 
 
 class Bundle(NamedTuple):
@@ -84,10 +86,14 @@ def _write_copy(folder: str, copy: str, hidden: Anonymous) -> None:
         )
     for trial in stream_records(record, []):
         hidden.see(trial)
-    for name in ("plan.json", "manifest.json", *PARTS):
+    for name in ("plan.json", "manifest.json"):
         document = read_json(os.path.join(folder, name), name)
         if document is not None:
             _write(copy, name, json.dumps(hidden.document(document)))
+    for part, schema in PARTS.items():
+        decided = read_decided(folder, part, schema)
+        if decided is not None:
+            append_decided(copy, part, hidden.document(decided))
     with open(os.path.join(copy, "trials.jsonl"), "w", encoding="utf-8") as stream:
         for trial in stream_records(record, []):
             stream.write(json.dumps(hidden.document(trial)) + "\n")

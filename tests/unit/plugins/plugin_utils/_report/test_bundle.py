@@ -163,6 +163,17 @@ def test_the_report_of_an_archive_says_the_same(folder):
     assert "node: 2 replaced, node-1 to node-2\n" in texts[bundle.LISTED]
 
 
+@pytest.mark.parametrize("name", ["confirmed", "search"])
+def test_a_campaign_with_decisions_has_them_in_its_archive(tmp_path, name):
+    report_golden.CAMPAIGNS[name](tmp_path)
+    texts = texts_of(bundle.bundle_of(str(tmp_path)).archive)
+    make_report(str(tmp_path))
+    own = json.loads((tmp_path / "analysis.json").read_text())
+    shared = json.loads(texts["analysis.json"])
+    assert shared["confirmation"]["blocks"] == own["confirmation"]["blocks"]
+    assert shared["recommendation"]["confirmed"] == own["recommendation"]["confirmed"]
+
+
 def test_the_same_folder_gives_the_same_archive(folder):
     first, again = (bundle.bundle_of(str(folder)) for _time in range(2))
     assert first.archive == again.archive and first.checksum == again.checksum
