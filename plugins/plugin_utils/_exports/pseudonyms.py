@@ -90,14 +90,16 @@ def words_of(schema: Any) -> Iterator[str]:
 def vocabulary() -> set[str]:
     """Return the texts that every campaign may have."""
     schemas = map(load_schema, SCHEMAS)
-    words = set(chain.from_iterable(map(words_of, schemas)))
-    words.update(chain.from_iterable(LEGACY), (path.name for path in LAB_PATHS), WORDS, COUNTS)
-    words.update(filter(_is_text, vars(payload).values()))
-    words.update(COUNTERS_6, ("all_off", "all_on", "as_applied", AS_FOUND, MIXED, UNKNOWN))
+    usual_words = set(chain.from_iterable(map(words_of, schemas)))
+    usual_words.update(
+        chain.from_iterable(LEGACY), (path.name for path in LAB_PATHS), WORDS, COUNTS
+    )
+    usual_words.update(filter(_is_text, vars(payload).values()))
+    usual_words.update(COUNTERS_6, ("all_off", "all_on", "as_applied", AS_FOUND, MIXED, UNKNOWN))
     for table in COUNTERS.values():
         for protocol, names in table.items():
-            words.update(protocol + name for name in names)
-    return words
+            usual_words.update(protocol + name for name in names)
+    return usual_words
 
 
 def _is_text(value: object) -> bool:
