@@ -140,11 +140,13 @@ trial() { # one trial of each kind, until one is in trouble; the result is in an
 
 is_shown() { [ "$((broken - cured))" -ge 4 ] && [ "$broken" -ge "$((cured * 3))" ]; }
 
-compare() { # pairs of trials in random order for 40 s at most; more pairs if more are in trouble when broken
+is_time() { [ "$pairs" -lt 4 ] || [ "$(($(date +%s) - began))" -lt 40 ]; }
+
+compare() { # pairs of trials in random order; more pairs if more are in trouble when broken
     most=$PAIRS pairs=0 broken=0 cured=0 when_broken='' when_cured=''
     began=$(date +%s)
     say "features  trial        result"
-    while [ "$pairs" -lt "$most" ] && [ "$(($(date +%s) - began))" -lt 40 ] && ! is_shown; do
+    while [ "$pairs" -lt "$most" ] && is_time && ! is_shown; do
         for setting in $(shuf -e broken cured); do
             set_features "$setting"
             trial
