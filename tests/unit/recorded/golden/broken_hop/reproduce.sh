@@ -140,13 +140,13 @@ trial() { # one trial of each kind, until one is in trouble; the result is in an
 
 is_shown() { [ "$((broken - cured))" -ge 4 ] && [ "$broken" -ge "$((cured * 3))" ]; }
 
-is_time() { [ "$pairs" -lt 4 ] || [ "$(($(date +%s) - began))" -lt 40 ]; }
+is_before() { [ "$(($(date +%s) - began))" -lt "$1" ]; } # SECONDS after the first trial began
 
 compare() { # pairs of trials in random order; more pairs if more are in trouble when broken
     most=$PAIRS pairs=0 broken=0 cured=0 when_broken='' when_cured=''
     began=$(date +%s)
     say "features  trial        result"
-    while [ "$pairs" -lt "$most" ] && is_time && ! is_shown; do
+    while [ "$pairs" -lt "$most" ] && { [ "$pairs" -lt 4 ] || is_before 40; } && ! is_shown; do
         for setting in $(shuf -e broken cured); do
             set_features "$setting"
             trial
@@ -167,7 +167,7 @@ compare() { # pairs of trials in random order; more pairs if more are in trouble
 narrow() { # which of several features is enough: NODE NETNS DEVICE FEATURE VALUE...
     at=$1
     shift
-    while [ "$#" -ge 4 ]; do
+    while [ "$#" -ge 4 ] && is_before 80; do
         set_features broken
         ask "$at" set "$1 $2 $3 $4"
         trial
