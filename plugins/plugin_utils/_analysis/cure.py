@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .._campaign.factors import all_off, all_on
 from .._campaign.nouns import Levels, Plan
 from .._campaign.profiles import AS_FOUND
 from .._campaign.screen import within_reach
@@ -88,15 +89,11 @@ def _blames(plan: Plan, all_profiles: Mapping[str, Tally], share: float) -> list
     return blames or BlameSearch(plan, all_profiles, OF_AS_FOUND * share).as_found()
 
 
-def all_on(plan: Plan) -> Levels:
-    """Return the combination of all factors at their last levels."""
-    return {factor["name"]: factor["levels"][-1] for factor in plan["factors"]}
-
-
 def _without(plan: Plan, names: Iterable[str]) -> Levels:
     """Return all on, but for these and what needs them."""
-    off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
-    return within_reach(plan["factors"], {**all_on(plan), **{name: off[name] for name in names}})
+    factors = plan["factors"]
+    off = all_off(factors)
+    return within_reach(factors, {**all_on(factors), **{name: off[name] for name in names}})
 
 
 def _fewest_first(plan: Plan, names: list[str]) -> Iterator[tuple[list[str], Levels]]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils._engines.payload.result import Example, Size
+from .._campaign.factors import all_off
 from .._campaign.nouns import Plan
 from .._campaign.plan_file import paths_of
 from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
@@ -136,8 +137,8 @@ def _has_all_off(plan: Plan, profiles: Mapping[str, Tally]) -> bool:
 
 
 def _is_all_off(plan: Plan, profile: str) -> bool:
-    all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
-    return profile != AS_FOUND and plan["profiles"][profile]["levels"] == all_off
+    levels = plan["profiles"][profile]["levels"]
+    return profile != AS_FOUND and levels == all_off(plan["factors"])
 
 
 def _messages(profiles: Mapping[str, Tally]) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import files
-from .stored import RESTORE, checked_part, read_part
+from .stored import RESTORE, checked_part, read_part, writing
 
 FILE = "decisions.jsonl"
 GROWING = ("made", "rounds")
@@ -41,14 +41,8 @@ def append_decided(folder: str, part: str, document: Mapping[str, object]) -> No
     for key in GROWING:
         if key in document:
             line[key] = _items(document, key, path)[len(_items(earlier, key, path)) :]
-    try:
+    with writing(path):
         _append(path, f"{json.dumps(line)}\n")
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be written ({error.strerror})",
-            path,
-            "Give a folder you may write to.",
-        )
 
 
 def _append(path: str, line: str) -> None:

@@ -87,6 +87,11 @@ def control_visits(campaign: Outline, profiles: int = 0) -> int:
     return campaign.get("control_visits") or (1 if few else 2)
 
 
+def visits_per_block(campaign: Outline, profiles: int) -> int:
+    """Return the number of visits of a block at one MTU."""
+    return profiles + control_visits(campaign, profiles) - 1
+
+
 def all_workloads(campaign: Outline) -> list[Workload]:
     """Return the workloads of a campaign or its plan, with the check of its confirmation."""
     check = campaign.get("verify")
@@ -129,7 +134,7 @@ def longest_visit_seconds(plan: Plan) -> float:
 
 def block_seconds(campaign: Outline, profiles: int) -> float:
     """Return the seconds of one block at one MTU."""
-    return visit_seconds(campaign) * (profiles + control_visits(campaign, profiles) - 1)
+    return visit_seconds(campaign) * visits_per_block(campaign, profiles)
 
 
 def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float]:
@@ -140,7 +145,7 @@ def confirmation_cost(campaign: Outline, profiles: int) -> tuple[int, int, float
     blocks = campaign.get("confirm", 0) if profiles > 2 else 0
     visited = min(MOST_NOMINEES, profiles - 1) + 1
     mtus = len(campaign["mtus"]) if blocks else 0
-    visits = mtus * blocks * (visited + control_visits(campaign, visited) - 1)
+    visits = mtus * blocks * visits_per_block(campaign, visited)
     seconds = mtus * (MTU_SECONDS + blocks * block_seconds(campaign, visited))
     return blocks, visits, seconds + visits * check_seconds(campaign)
 
@@ -409,7 +414,7 @@ def _settings(campaign: Campaign, profiles: Mapping[str, Levels]) -> dict[str, S
 
 def _refuse_too_many(campaign: Campaign, profiles: int, blocks: int, where: str) -> None:
     """Raise InputError for a plan that would fill the controller's memory."""
-    visits = profiles + (control_visits(campaign) == 2)
+    visits = visits_per_block(campaign, profiles)
     each = (
         max(1, len(campaign["pairs"]))
         * len(campaign["paths"])

@@ -26,6 +26,16 @@ ENDS = {
 }
 
 
+def all_off(factors: Iterable[Factor]) -> Levels:
+    """Return the first level of each factor."""
+    return {factor["name"]: factor["levels"][0] for factor in factors}
+
+
+def all_on(factors: Iterable[Factor]) -> Levels:
+    """Return the last level of each factor."""
+    return {factor["name"]: factor["levels"][-1] for factor in factors}
+
+
 def level_name(level: bool | int | str) -> str:
     """Return a level as text: YAML reads ``off`` and ``on`` without quotes as bool."""
     return {False: "off", True: "on"}[level] if isinstance(level, bool) else str(level)

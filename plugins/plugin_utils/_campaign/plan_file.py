@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...module_utils._base.errors import InputError
 from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
 from .._paths.lab_paths import Paths, with_own
@@ -32,7 +31,7 @@ from .nouns import (
     Search,
     Spending,
 )
-from .stored import read_part
+from .stored import read_part, writing
 
 # Parts of decisions.jsonl.
 CONFIRMATION, INTERIM, SEARCH, SPENDING = "confirmation", "looks", "search", "spending"
@@ -125,14 +124,8 @@ def write_search(folder: str, decided: Search) -> None:
 
 def write_plan(path: str, plan: Mapping[str, object]) -> None:
     """Write a plan as one file, and create its folder; a crash leaves the complete file or none."""
-    try:
+    with writing(path):
         files.write_result(path, json.dumps(plan, indent=1) + "\n")
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be written ({error.strerror})",
-            path,
-            "Give a folder you may write to.",
-        )
 
 
 def with_defaults_of_plan(campaign: Campaign, old: Plan) -> Campaign:

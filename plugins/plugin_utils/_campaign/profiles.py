@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...module_utils._base.errors import InputError
-from .factors import level_name
+from .factors import all_off, all_on, level_name
 from .nouns import Campaign, Factor, Levels
 from .screen import (
     first_visits,
@@ -92,8 +92,8 @@ def profiles_of(campaign: Campaign) -> tuple[dict[str, Levels], str]:
     """Return the levels of each profile of a campaign, and the control."""
     factors = campaign["factors"]
     design = campaign["design"]
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
-    on = {factor["name"]: factor["levels"][-1] for factor in factors}
+    off = all_off(factors)
+    on = all_on(factors)
     if design == "leave_one_out":
         return {"all_on": on, **dict(_one_left_out(factors, on))}, "all_on"
     if design == "profiles":

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...module_utils._base.errors import InputError
 from .._statistics.libraries import doe, np
+from .factors import all_off, all_on
 from .nouns import Factor, Levels
 
 RESOLUTION = 4
@@ -83,7 +84,7 @@ def _excluding(factors: Sequence[Factor]) -> list[tuple[str, str]]:
 
 def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
     """Return whether a host can have this combination: each factor that is on has its needs on."""
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    off = all_off(factors)
     return all(
         levels[name] == off[name] or levels[need] != off[need] for name, need in _excluding(factors)
     )
@@ -91,7 +92,7 @@ def reachable(factors: Sequence[Factor], levels: Mapping[str, str]) -> bool:
 
 def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
     """Return the levels that take effect: a factor whose need is off counts as off."""
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    off = all_off(factors)
     effective = dict(levels)
     while not reachable(factors, effective):
         without = [name for name, need in _excluding(factors) if effective[need] == off[need]]
@@ -101,8 +102,8 @@ def within_reach(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels
 
 def with_needs(factors: Sequence[Factor], levels: Mapping[str, str]) -> Levels:
     """Return the levels with the needs of all factors switched on."""
-    on = {factor["name"]: factor["levels"][-1] for factor in factors}
-    off = {factor["name"]: factor["levels"][0] for factor in factors}
+    on = all_on(factors)
+    off = all_off(factors)
     complete = dict(levels)
     while not reachable(factors, complete):
         for name, need in _excluding(factors):
@@ -232,7 +233,7 @@ def _optimal(factors: Sequence[Factor], seed: int, most: int | None = None) -> l
     prior[matrix.shape[1] - len(pairs) :] = 1 / PAIR_PRIOR
     prior[0] = 1e-6
     visits = min(len(candidates), most or max(16, 2 * (matrix.shape[1] - len(pairs))))
-    first = candidates.index({factor["name"]: factor["levels"][0] for factor in factors})
+    first = candidates.index(all_off(factors))
     chosen = max(
         (_exchange(matrix, prior, visits, first, draw) for _start in range(STARTS)),
         key=lambda indices: _determinant(matrix[indices], prior),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .._statistics.components import Scatter
 from . import lengths
-from .design import MOST_BLOCKS, control_visits, first_blocks, visits_of, workloads_at
+from .design import MOST_BLOCKS, first_blocks, visits_of, visits_per_block, workloads_at
 from .nouns import Campaign, CellScatter, Plan, Spending, Visit
 from .workloads import seconds_of
 
@@ -223,4 +223,4 @@ def as_stored(scatter: Scatter) -> CellScatter:
 
 def visits_of_block(plan: Plan) -> int:
     """Return the number of visits of a block, at all MTUs."""
-    return len(plan["mtus"]) * (len(plan["profiles"]) + control_visits(plan) - 1)
+    return len(plan["mtus"]) * visits_per_block(plan, len(plan["profiles"]))

@@ -9,9 +9,10 @@ the file and the key. Code checks the visits and their cells, not a schema: a pl
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ...module_utils._base.errors import InputError
@@ -59,6 +60,19 @@ def read_json(path: str, what: str, remedy: str = RESTORE) -> Any:
         )
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is not JSON: {str(error)[:200]}", path, remedy)
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Raise InputError where the block cannot write a file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be written ({error.strerror})",
+            path,
+            "Give a folder you may write to.",
+        )
 
 
 def read_part(path: str, what: str, schema: int) -> Any:

@@ -15,9 +15,9 @@ from typing import Any, NotRequired, TypedDict
 
 from .._analysis.blame import OF_SINGLES, singles
 from .._analysis.chains import chains
-from .._analysis.cure import OF_TROUBLE, Cure, all_on
+from .._analysis.cure import OF_TROUBLE, Cure
 from .._analysis.result import Recommendation, SetEffect
-from .._campaign.factors import ENDS, settings_of
+from .._campaign.factors import ENDS, all_off, all_on, settings_of
 from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
 from .._store.manifest import Manifest
@@ -147,9 +147,8 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) ->
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
     Where it strikes ``often`` in these, a check is short.
     """
-    without = all_on(plan)
-    all_off = {factor["name"]: factor["levels"][0] for factor in plan["factors"]}
-    profiles = {"all_off": all_off, APPLIED: dict(levels), "all_on": without}
+    without = all_on(plan["factors"])
+    profiles = {"all_off": all_off(plan["factors"]), APPLIED: dict(levels), "all_on": without}
     if levels == without:
         del profiles[APPLIED]
     return {

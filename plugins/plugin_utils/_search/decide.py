@@ -29,7 +29,7 @@ from .._campaign.design import (
     usual_rounds,
     visits_of,
 )
-from .._campaign.factors import settings_of
+from .._campaign.factors import all_on, settings_of
 from .._campaign.nouns import (
     Nominee,
     Plan,
@@ -271,7 +271,7 @@ class _Standing:
         return {"role": role, "name": self.names[row], "levels": dict(self.levels[row])}
 
     def _all_on(self) -> Iterator[Nominee]:
-        on = {factor["name"]: factor["levels"][-1] for factor in self.plan["factors"]}
+        on = all_on(self.plan["factors"])
         if on in self.levels:
             yield self._nominee("all_on", self.levels.index(on))
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import all_on
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import all_on
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import recommended
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.unit.builders import cure_found
@@ -125,4 +125,4 @@ def test_nothing_broken_has_no_cure():
 def test_a_cure_is_confirmed_in_as_many_blocks_as_the_test_needs(paths, rate, blocks):
     names = ["tx", "rx", "tso", "gso", "gro", "sg", "lro", "rxvlan", "txvlan", "ntuple"]
     plan = make_plan(read_campaign({**ASKED, "paths": paths, "factors": names}), "")
-    assert recommended.again(plan, all_on(plan), rate)["blocks"] == blocks
+    assert recommended.again(plan, all_on(plan["factors"]), rate)["blocks"] == blocks
