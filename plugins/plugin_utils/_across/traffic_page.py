@@ -67,13 +67,13 @@ def _drop_table(host: Host) -> PlainTable:
 def answer(hosts: Sequence[Host], inventory: str) -> list[Sentence]:
     """Return what is suspicious, what a reader has to know, and the next command."""
     sentences: list[Sentence] = []
-    known: list[Sentence] = []
+    remarks: list[Sentence] = []
     for host in hosts:
         sentences += traffic.suspicious(host)
-        known += traffic.notes(host)
+        remarks += traffic.notes(host)
     command = traffic.BROKEN.format(inventory=inventory)
     following = line("note", f"Next: {traffic.CHECK}{command}", command)
-    return [*(sentences or [line("same", NOTHING)]), *known, following]
+    return [*(sentences or [line("same", NOTHING)]), *remarks, following]
 
 
 def _aligned(table: PlainTable) -> list[str]:

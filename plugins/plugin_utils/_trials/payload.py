@@ -205,12 +205,12 @@ def reasons_of(tallies: Collection[Tally]) -> list[str]:
     here, there = map(_joined_drops, (troubled, clean))
     trials, others = map(_trials_of, (troubled, clean))
     named = []
-    for key, seen in sorted(here.items(), key=lambda item: -item[1]["packets"]):
+    for key, counted in sorted(here.items(), key=lambda item: -item[1]["packets"]):
         ordinary = there[key]["packets"] / others if key in there else 0.0
-        rate = seen["packets"] / trials
-        if seen["packets"] >= FEWEST_DROPPED and rate > MORE_DROPPED * ordinary:
+        rate = counted["packets"] / trials
+        if counted["packets"] >= FEWEST_DROPPED and rate > MORE_DROPPED * ordinary:
             named.append(
-                f"{in_words(key)}: {seen['packets']:,} packets in {seen['trials']} of {trials} trials"
+                f"{in_words(key)}: {counted['packets']:,} packets in {counted['trials']} of {trials} trials"
             )
     return named[:MOST_REASONS]
 
