@@ -83,8 +83,8 @@ class CallbackModule(DefaultCallback):
         super().__init__()
         self._screen = self._display
         self._display = _Log(self._screen)
-        self._failures: dict[str, str] = {}  # {host: what was said}
-        self._items: dict[str, list[str]] = {}  # {host: what items of its loop said that failed}
+        self._failures: dict[str, str] = {}  # {host: its message}
+        self._items: dict[str, list[str]] = {}  # {host: messages of items that failed in its loop}
 
     def _show(self, text: str, **kwargs: Any) -> None:
         for line in lines(text):
@@ -110,10 +110,10 @@ class CallbackModule(DefaultCallback):
 
     def v2_runner_item_on_failed(self, result: Result) -> None:
         super().v2_runner_item_on_failed(result)
-        said = self._items.setdefault(_host(result), [])
+        messages = self._items.setdefault(_host(result), [])
         message = str(_content(result).get("msg", "failed"))
-        if message not in said:
-            said.append(message)
+        if message not in messages:
+            messages.append(message)
 
     def v2_runner_on_unreachable(self, result: Result) -> None:
         super().v2_runner_on_unreachable(result)
@@ -122,8 +122,8 @@ class CallbackModule(DefaultCallback):
     def _remember(self, result: Result) -> None:
         host = _host(result)
         task = getattr(result, "task", None) or result._task
-        said = self._items.get(host) or [str(_content(result).get("msg", "failed"))]
-        self._failures[host] = f"{host}: {task.get_name()}: {'; '.join(said)}"
+        messages = self._items.get(host) or [str(_content(result).get("msg", "failed"))]
+        self._failures[host] = f"{host}: {task.get_name()}: {'; '.join(messages)}"
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
         super().v2_playbook_on_stats(stats)

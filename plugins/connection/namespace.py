@@ -79,7 +79,7 @@ def command_line(node: str, cmd: str) -> str:
 
 
 class Connection(LocalConnection):
-    """The local connection, each command of which enters the node first."""
+    """The local connection; each command enters the node first."""
 
     transport = "offload.lab.namespace"
 

@@ -19,7 +19,7 @@ options:
   campaign_file:
     description:
       - A YAML file with the campaign.
-      - A relative path is looked for in the folder where Ansible was started, next to the playbook, and one folder up.
+      - Ansible searches a relative path in the folder where it was started, next to the playbook, and one folder up.
     type: path
   overrides:
     description:
@@ -55,7 +55,7 @@ options:
   campaign_file:
     description:
       - The YAML file with the campaign. Only its C(name) is used.
-      - A relative path is looked for in the folder where Ansible was started, next to the playbook, and one folder up.
+      - Ansible searches a relative path in the folder where it was started, next to the playbook, and one folder up.
     type: path
   overrides:
     description: Keys of the campaign that are replaced. Only C(name) is used.

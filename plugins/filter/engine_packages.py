@@ -13,11 +13,11 @@ from ..module_utils._engines import engines
 
 def engine_packages(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the packages that bring the programs of engines, by family of the operating system."""
-    found = []
+    makers = []
     try:
         for name in names:
-            found += engines.candidates(str(name))
-        return engines.packages_of(found)
+            makers += engines.candidates(str(name))
+        return engines.packages_of(makers)
     except LabError as error:
         raise AnsibleFilterError(f"offload.lab.engine_packages: {error}") from error
 

@@ -3,12 +3,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._exports.joined_checks import Answer, joined
+Answer = Mapping[str, Any]  # what module report returns as ``payload``
+
+
+def joined(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the answer of the check with what its steps have found; ``answers`` are in their order."""
+    check, steps = answers[0], answers[1:]
+    answer: dict[str, Any] = {**check, "paths": [_with_hops(row, steps) for row in check["paths"]]}
+    for step in steps:
+        if step.get("cure"):
+            answer["cure"] = step["cure"]
+    return answer
+
+
+def _with_hops(row: Mapping[str, Any], steps: Sequence[Answer]) -> dict[str, Any]:
+    """Return the row of a path with the hops of the last step that has named them."""
+    hops = row["hops"]
+    for step in steps:
+        for other in step["paths"]:
+            if other["hops"] and (other["path"], other["mtu"]) == (row["path"], row["mtu"]):
+                hops = other["hops"]
+    return {**row, "hops": hops}
 
 
 def joined_checks(answers: Sequence[Answer]) -> dict[str, Any]:

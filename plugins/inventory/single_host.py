@@ -92,7 +92,7 @@ options:
       - V(KIND[:RATE[:CONDITION[+CONDITION]]]) breaks it for what C(node1) sends. V(bit_flipped:0.01:tso) flips a bit
         in one of a hundred packets that the card has to cut, V(checksum_unfilled:1:tunnel+tx) leaves out each checksum
         of what is tunnelled.
-      - With the condition V(gro) it breaks what C(node1) receives, as long as GRO is on.
+      - With the condition V(gro) it breaks what C(node1) receives, while GRO is on.
       - A wrong value lists the kinds and conditions.
     type: str
     default: ''

@@ -242,7 +242,7 @@ from ..module_utils._kinds.devices import (
     parse_devices,
 )
 from ..module_utils._kinds.diff import cannot_vary, lines, warnings
-from ..module_utils._observe import cpu_so_far
+from ..module_utils._observe.reading import cpu_since_boot
 from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
 
@@ -291,7 +291,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     devices = change(module.params, module.check_mode)
     for text in warnings(devices):
         module.warn(text)
-    cpu = {"cpu": cpu_so_far.read()} if module.params["elsewhere"] else {}
+    cpu = {"cpu": cpu_since_boot()} if module.params["elsewhere"] else {}
     return {
         "changed": any(device["steps"] for device in devices.values()),
         "devices": devices,

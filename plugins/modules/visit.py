@@ -70,8 +70,9 @@ options:
             V(TCP_LOADED_RR) or V(PAYLOAD), C(engine) what makes it, as in M(offload.lab.netperf), which has
             C(rate_mbps), C(congestion_control), C(udp_segment) and C(udp_gro) too.
           - C(duration) in whole seconds, 1 to 86400, default 10.
-          - C(streams), 1 to 1000, default 1, are so many processes, started together and dealt in turn to the
-            first C(tenants) endpoints, 1 to 1000, default 1. C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.
+          - C(streams), 1 to 1000, default 1, is the number of processes. They start together and are dealt in turn to
+            the first C(tenants) endpoints, 1 to 1000, default 1.
+          - C(bidirectional) adds as many TCP_MAERTS to a TCP_STREAM.
           - C(message_size) and C(receive_size) in bytes, of the calls that send and receive.
           - C(send_socket) and C(recv_socket) in bytes, the socket sizes asked for at the sending and at the receiving
             end, and for request and response of the client and the server.
@@ -214,7 +215,7 @@ options:
     description:
       - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
         the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(uplink) the uplink,
-        C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is that of
+        C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is the one of
         M(offload.lab.evidence) where O(look) does not sample them.
       - Of tenants that are hosts C(homes) names the node by end, and C(beside) is what M(offload.lab.ethtool) returned
         there.
@@ -379,20 +380,20 @@ def checked(cells: list[dict[str, Any]] | None) -> list[Checked]:
     """Return [(name, workload, endpoints)], all checked before anything runs; a name is id and
     pair.
     """
-    found = []
+    ready = []
     for cell in cells or ():
         name = {"id": cell["id"], "pair": cell["pair"]}
         ends = list(map(workload.endpoint, cell["endpoints"]))
-        found.append((name, workload.checked(cell["workload"]), ends))
-    return found
+        ready.append((name, workload.checked(cell["workload"]), ends))
+    return ready
 
 
 def planned(cells: list[Checked]) -> dict[str, list[str]]:
     """Return the command lines by cell."""
-    found = {}
+    lines_of = {}
     for name, load, ends in cells:
-        found[name["id"]] = [" ".join(line.argv) for line in workload.lines(load, ends)]
-    return found
+        lines_of[name["id"]] = [" ".join(line.argv) for line in workload.lines(load, ends)]
+    return lines_of
 
 
 def watcher(
@@ -418,9 +419,9 @@ def server_state(
     early = row["error"] or any(engine.ended_early(stream["raw"]) for stream in row["streams"])
     if not server or not early:
         return {}
-    for place in {(end["address"], end["port"] + engine.port_offset) for end in ends}:
+    for server_at in {(end["address"], end["port"] + engine.port_offset) for end in ends}:
         try:
-            answer = server.ask("serves", address=place[0], port=place[1])
+            answer = server.ask("serves", address=server_at[0], port=server_at[1])
         except (LabError, OSError):
             return {}
         if answer["serves"] is False:
@@ -432,9 +433,9 @@ def strike_at(server: Probe | None) -> strikes.Strike | None:
     """Return the strike of the dead man's switch at this end or the other one, None without any; raises
     one of UNREACHABLE where the other end cannot be asked.
     """
-    here = strikes.current()
-    if here:
-        return here
+    strike = strikes.current()
+    if strike:
+        return strike
     if server is None:
         raise LabError("the other end has no probe that answers", "probe")
     there: dict[str, strikes.Strike | None] = server.ask("strike")
@@ -550,18 +551,18 @@ CONNECT_S = (0.3, 0.6)
 RESTORED_S = 0.5
 
 
-def probe_of(module: AnsibleModule, asked: dict[str, Any] | None) -> Probe | None:
+def probe_of(module: AnsibleModule, options: dict[str, Any] | None) -> Probe | None:
     """Return the probe of another node. In a check of the payload a node that cannot be reached is
     measured without it: the fault may break this connection, too.
     """
-    if not asked:
+    if not options:
         return None
     if not path_is_tested(module.params):
-        return Probe(**asked)
+        return Probe(**options)
     reasons = []
     for seconds in CONNECT_S:
         try:
-            probe = Probe(**asked, timeout=seconds, patience=PROBE_S)
+            probe = Probe(**options, timeout=seconds, patience=PROBE_S)
             probe.clock()
             return probe
         except (LabError, OSError) as error:
@@ -580,9 +581,9 @@ def sampled(
     if not server or not module.params["look"]:
         return {}
     paths = [path for path in module.params["look"]["paths"] if path["address"] not in dead]
-    asked: Any = {**module.params["look"], "paths": paths, "token": module.params["token"]}
+    options: Any = {**module.params["look"], "paths": paths, "token": module.params["token"]}
     try:
-        packets = evidence.look(asked, server, forwarder)
+        packets = evidence.look(options, server, forwarder)
     except OSError as error:
         if not path_is_tested(module.params):
             raise
@@ -605,29 +606,29 @@ def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, A
     if path_is_tested(params):
         # A stream to sample would wait for a path on which nothing passes.
         rows = measure(module, cells, chunk, watch, server)
-        found = sampled(module, server, forwarder, unanswered(cells, rows))
+        samples = sampled(module, server, forwarder, unanswered(cells, rows))
         if strike_before(server) or sign_of_life.fired() is not None:
-            found = {}  # a node was restored: these packets are not of the visit's profile
+            samples = {}  # a node was restored: these packets are not of the visit's profile
     else:
-        found = sampled(module, server, forwarder, set())
+        samples = sampled(module, server, forwarder, set())
         rows = measure(module, cells, chunk, watch, server)
-    return {**found, "cells": rows, "spooled": spooled}
+    return {**samples, "cells": rows, "spooled": spooled}
 
 
 def unanswered(cells: list[Checked], rows: list[spool.Trial]) -> set[str]:
     """Return the addresses at which no server answered a client."""
     answered: dict[str, bool] = {}
     for (_name, _load, ends), row in zip(cells, rows):
-        found = any(stream["rc"] == 0 for stream in row["streams"])
+        answers = any(stream["rc"] == 0 for stream in row["streams"])
         for end in ends:
-            answered[end["address"]] = answered.get(end["address"], False) or found
-    return {address for address, found in answered.items() if not found}
+            answered[end["address"]] = answered.get(end["address"], False) or answers
+    return {address for address, answers in answered.items() if not answers}
 
 
 def missing(cells: list[Checked], rows: Iterable[spool.Trial]) -> list[Checked]:
-    """Return the cells of which there is no trial."""
-    known = {(row["id"], row.get("pair")) for row in rows}
-    return [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in known]
+    """Return the cells that have no trial."""
+    measured = {(row["id"], row.get("pair")) for row in rows}
+    return [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in measured]
 
 
 def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
@@ -638,8 +639,8 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
         evidence.check(params["look"])
     if module.check_mode:
         return {"changed": False, "planned": planned(cells)}
-    left = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
-    cells = missing(cells, itertools.chain.from_iterable(left.values()))
+    spooled = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
+    cells = missing(cells, itertools.chain.from_iterable(spooled.values()))
     if params["reach"]:
         ends = list(map(workload.endpoint, params["reach"]))
         for name in params["engines"]:
@@ -647,7 +648,7 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
                 module.warn(sentence)
     result = {
         "changed": False,
-        "left": {os.path.basename(path): rows for path, rows in left.items()},
+        "left": {os.path.basename(path): rows for path, rows in spooled.items()},
         "cells": [],
     }
     if cells:

@@ -24,7 +24,7 @@ from .host import HOST
 from .kind import DeviceKind
 from .kinds import DEVICE_KINDS, HOST_KINDS
 from .node import NodeReader
-from .rx_flow_hash import check_flow_types
+from .rss import check_flow_types
 
 OTHERS = [kind for kind in DEVICE_KINDS.values() if kind is not FEATURE]
 # The kinds that are asked for by name; all others together.

@@ -9,22 +9,16 @@ Pure.
 from __future__ import annotations
 
 from .big_tcp import BIG_TCP
-from .channels import CHANNELS
-from .coalesce import COALESCE
-from .eee import EEE
+from .ethtool_lists import COALESCE, EEE, PAUSE, PRIVATE_FLAGS
 from .feature import FEATURE
 from .host import BUSY_POLL, RPS_SOCK_FLOW_ENTRIES, HostKind
 from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
 from .napi import GRO_FLUSH_TIMEOUT, NAPI_DEFER_HARD_IRQS, THREADED
-from .pause import PAUSE
-from .private_flags import PRIVATE_FLAGS
 from .qdisc import QDISC
-from .rfs import RFS
-from .rings import RINGS
-from .rss_weights import RSS_WEIGHTS
-from .rx_flow_hash import RX_FLOW_HASH
-from .steering import RPS, XPS
+from .rss import RSS_WEIGHTS, RX_FLOW_HASH
+from .sections import CHANNELS, RINGS
+from .steering import RFS, RPS, XPS
 from .sysfs import Sysfs
 from .tunnel_csum import TUNNEL_CSUM
 

@@ -46,7 +46,7 @@ class Listed(DeviceKind):
 
     def state(self, listing: Any, reason: str | None) -> KindState:
         """Return the state that a parsed listing shows, or that its reason explains."""
-        raise NotImplementedError
+        return {"supported": True, "current": listing} if listing else unsupported(reason)
 
     def plan(
         self, requested: Asked, state: KindState, device: str, report_fixed: bool
@@ -134,12 +134,3 @@ class Listed(DeviceKind):
             if name not in plan["requested"] and new.get(name) != value
         }
         return not_honoured, side_effects
-
-
-class Sections(Listed):
-    """A kind whose listing has two sections: the maximums and what is set now."""
-
-    def state(self, listing: Any, reason: str | None) -> KindState:
-        if listing and listing["current"]:
-            return {"supported": True, **listing}
-        return unsupported(reason)

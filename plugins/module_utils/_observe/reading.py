@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+import os
+import time
+from typing import Any, TypedDict
+
+KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 class CounterReading(TypedDict):
@@ -20,3 +24,21 @@ class CounterReading(TypedDict):
     throttled: int
     errors: dict[str, int]  # counted since boot
     alarms: list[str]  # of the kernel's log since the snapshot before
+
+
+def parse_cpu(text: str, hertz: int) -> dict[str, float]:
+    """Return ``{kind: seconds}`` of all CPUs together, from /proc/stat."""
+    fields = text.split("\n", 1)[0].split()[1 : 1 + len(KINDS)]
+    return {kind: int(ticks) / hertz for kind, ticks in zip(KINDS, fields)}
+
+
+def cpu_since_boot() -> dict[str, Any]:
+    """Return ``{"time", "boot_id", "seconds": {kind: s}}`` of this host: what its CPUs have done since boot.
+    The difference of two such readings is a window.
+    """
+    with open("/proc/stat") as stat, open("/proc/sys/kernel/random/boot_id") as boot:
+        return {
+            "time": time.time(),
+            "boot_id": boot.read().strip(),
+            "seconds": parse_cpu(stat.read(), os.sysconf("SC_CLK_TCK")),
+        }

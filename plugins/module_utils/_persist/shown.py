@@ -9,7 +9,8 @@ a file that is not ours may hold anything.
 
 from __future__ import annotations
 
-from .._kinds import channels, feature, rings
+from .._kinds import feature
+from .._kinds.sections import CHANNELS, RINGS
 from .commands import HEAD
 
 HIDDEN = "(not shown)"
@@ -17,8 +18,8 @@ HIDDEN = "(not shown)"
 OURS = frozenset(
     [
         *feature.LINK_FILE.values(),
-        *channels.LINK_FILE.values(),
-        *rings.LINK_FILE.values(),
+        *CHANNELS.link_file.values(),
+        *RINGS.link_file.values(),
         "AlternativeNamesPolicy",
         "MACAddressPolicy",
         "Name",

@@ -28,11 +28,11 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _numbers(words: Iterable[str], line: int) -> list[int]:
+def _numbers(columns: Iterable[str], line: int) -> list[int]:
     try:
-        return [int(word) for word in words]
+        return [int(word) for word in columns]
     except ValueError:
-        raise ParseError("not a row of counters: {!r}".format(" ".join(words)[:60]), line)
+        raise ParseError("not a row of counters: {!r}".format(" ".join(columns)[:60]), line)
 
 
 def parse_stat(text: str) -> dict[int, dict[str, int]]:
@@ -42,22 +42,22 @@ def parse_stat(text: str) -> dict[int, dict[str, int]]:
     """
     cpus: dict[int, dict[str, int]] = {}
     for line, row in enumerate(text.splitlines(), 1):
-        words = row.split()
-        name = words[0][3:] if words and words[0].startswith("cpu") else ""
+        columns = row.split()
+        name = columns[0][3:] if columns and columns[0].startswith("cpu") else ""
         if not _is_number(name):
             continue
-        values = _numbers(words[1 : 1 + len(KINDS)], line)
+        values = _numbers(columns[1 : 1 + len(KINDS)], line)
         if len(values) < 4:
             raise ParseError(f"fewer than four times for cpu{name}", line)
         cpus[int(name)] = dict(zip(KINDS, values + [0] * (len(KINDS) - len(values))))
     return cpus
 
 
-def _cpus_named(words: list[str], line: int) -> list[int]:
+def _cpus_named(columns: list[str], line: int) -> list[int]:
     """Return the CPUs that the header of /proc/softirqs names."""
-    if not all(word[:3] == "CPU" and _is_number(word[3:]) for word in words):
+    if not all(word[:3] == "CPU" and _is_number(word[3:]) for word in columns):
         raise ParseError("the header does not name every CPU", line)
-    return [int(word[3:]) for word in words]
+    return [int(word[3:]) for word in columns]
 
 
 def parse_softirqs(text: str) -> dict[str, dict[int, int]]:
@@ -67,16 +67,16 @@ def parse_softirqs(text: str) -> dict[str, dict[int, int]]:
     header: list[int] = []
     rows: dict[str, dict[int, int]] = {}
     for line, row in enumerate(text.splitlines(), 1):
-        words = row.split()
-        if words and words[0].startswith("CPU"):
-            header = _cpus_named(words, line)
-        elif words and words[0].endswith(":"):
-            counts = _numbers(words[1:], line)
+        columns = row.split()
+        if columns and columns[0].startswith("CPU"):
+            header = _cpus_named(columns, line)
+        elif columns and columns[0].endswith(":"):
+            counts = _numbers(columns[1:], line)
             if len(counts) != len(header):
                 raise ParseError(
-                    f"{words[0]} has {len(counts)} counts for {len(header)} CPUs", line
+                    f"{columns[0]} has {len(counts)} counts for {len(header)} CPUs", line
                 )
-            rows[words[0][:-1]] = dict(zip(header, counts))
+            rows[columns[0][:-1]] = dict(zip(header, counts))
     return rows
 
 
@@ -142,7 +142,7 @@ def end_window(before: CounterReading, after: CounterReading, hertz: int = 100) 
     cpus = cpu_seconds(parse_stat(before["stat"]), parse_stat(after["stat"]), hertz)
     window = after["time"] - before["time"]
     totals = {kind: _seconds_of(kind, cpus) for kind in KINDS}
-    whole = sum(totals.values())
+    all_kinds = sum(totals.values())
     return {
         "window_s": window,
         "cpus": cpus,
@@ -152,7 +152,9 @@ def end_window(before: CounterReading, after: CounterReading, hertz: int = 100) 
             for cpu, seconds in cpus.items()
             if _given(seconds)
         },
-        "percent": {kind: 100.0 * value / whole for kind, value in totals.items()} if whole else {},
+        "percent": {kind: 100.0 * value / all_kinds for kind, value in totals.items()}
+        if all_kinds
+        else {},
         "softirqs": softirq_counts(
             parse_softirqs(before["softirqs"]), parse_softirqs(after["softirqs"])
         ),

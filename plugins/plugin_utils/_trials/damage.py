@@ -61,32 +61,32 @@ def _gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, in
 
 
 def _of_end(before: CounterReading, after: CounterReading) -> Damage:
-    """Return what an end saw; a probe of an earlier version tells nothing."""
-    found: Damage = {}
+    """Return what an end saw; a probe of an earlier version reports nothing."""
+    damage: Damage = {}
     counters = _gained(before.get("errors") or {}, after.get("errors") or {})
     if counters:
-        found["counters"] = counters
+        damage["counters"] = counters
     if after.get("alarms"):
-        found["alarms"] = after["alarms"]
-    return found
+        damage["alarms"] = after["alarms"]
+    return damage
 
 
 def damage_of(watched: Watched) -> dict[str, Damage]:
     """Return a trial's ``damage``: by end, and of a forwarder, what its kernel counted and wrote; an
     end without any is left out.
     """
-    found: dict[str, Damage] = {}
+    damages: dict[str, Damage] = {}
     for end in ENDS:
         pair = watched.get(end)
-        seen = _of_end(*pair) if pair else None
-        if seen:
-            found[end] = seen
-    return found
+        damage = _of_end(*pair) if pair else None
+        if damage:
+            damages[end] = damage
+    return damages
 
 
 def _ends(trial: Trial) -> Iterator[tuple[str, dict[str, int]]]:
-    for end, seen in sorted((trial.get("damage") or NOTHING).items()):
-        yield end, seen.get("counters") or {}
+    for end, damage in sorted((trial.get("damage") or NOTHING).items()):
+        yield end, damage.get("counters") or {}
 
 
 def _kind(counter: str) -> str:
@@ -112,12 +112,12 @@ def arrivals(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     for end, samples in sorted(((trial.get("evidence") or NOTHING).get("packets") or {}).items()):
         for device, sample in sorted(samples.items()):
             counts = sample.get("checksums") or {}
-            for name, words in ARRIVED.items():
+            for name, meaning in ARRIVED.items():
                 if counts.get(name, 0) >= FEWEST_WRONG:
                     yield mark(
                         f"checksum_{name}",
                         f"{end}: of {sum(counts.values())} packets that {device} received, "
-                        f"{counts[name]} {words}",
+                        f"{counts[name]} {meaning}",
                         excludes=False,
                     )
 
@@ -138,12 +138,12 @@ class _Lost(TypedDict):
 
 
 def _lost(counters: Mapping[str, int]) -> _Lost:
-    found: _Lost = {"count": 0, "where": []}
+    lost: _Lost = {"count": 0, "where": []}
     for counter, count in counters.items():
         if _kind(counter) in DROPS:
-            found["count"] += count
-            found["where"].append(f"{counter} {count}")
-    return found
+            lost["count"] += count
+            lost["where"].append(f"{counter} {count}")
+    return lost
 
 
 def drops(trial: Trial, _expected: Expected) -> Iterator[Mark]:
@@ -169,8 +169,8 @@ def timeouts(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 def kernel_log(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The kernel wrote that a device is in trouble."""
-    for end, seen in sorted((trial.get("damage") or NOTHING).items()):
-        for alarm in seen.get("alarms") or ():
+    for end, damage in sorted((trial.get("damage") or NOTHING).items()):
+        for alarm in damage.get("alarms") or ():
             yield mark("kernel_log", f"{end}: the kernel wrote: {alarm}", excludes=False)
 
 

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One pass over the trials: what the report shows beside the analysis (CPU, time, marks).
+"""One pass over the trials: what the report shows in addition to the analysis (CPU, time, marks).
 
 Records are large (raw text, each CPU) and a campaign may have 100,000, so none is kept.
 
-The CPU of a node whose tenants are the ends has a window a visit, from its profile's setting to that of
-the next visit. It is never added to the CPU of the ends. It holds what a node did between two trials,
+The CPU of a node whose tenants are the ends has a window a visit, which lasts until the next visit's
+profile is set. It is never added to the CPU of the ends. It holds what a node did between two trials,
 too, so it compares profiles and is no service demand.
 """
 
@@ -72,7 +72,7 @@ class TrialPoint(NamedTuple):
 
 
 class LoadedLatency(NamedTuple):
-    """The :data:`PERCENTILES` of a trial's requests in us, before its streams and beside them."""
+    """The :data:`PERCENTILES` of a trial's requests in us, before its streams and during them."""
 
     unloaded: list[float]
     loaded: list[float]
@@ -190,12 +190,12 @@ class Digest:
         evidence = trial.get("evidence") or NOTHING
         if not (evidence.get("packets") or evidence.get("settings")):
             return
-        seen = self._visits.setdefault(
+        visits = self._visits.setdefault(
             tuple(trial.get(name) for name in ("path", "mtu", "pair", "profile")), set()
         )
         visit = trial.get("block"), trial.get("visit")
-        if visit not in seen and len(seen) < VISITS:
-            seen.add(visit)
+        if visit not in visits and len(visits) < VISITS:
+            visits.add(visit)
             kept = {name: trial.get(name) for name in PLACE}
             self.evidence.append({**kept, "evidence": clean_all(evidence, "evidence")})
 
@@ -226,14 +226,14 @@ def _table(trial: Trial) -> Table:
 
 
 def _loaded_latency(trial: Trial) -> LoadedLatency | None:
-    """Return the percentiles of requests that were measured beside streams."""
+    """Return the percentiles of requests before streams and during them."""
     result = trial["result"]
-    found = []
+    phases = []
     for latency in (result.get("unloaded_us"), result.get("latency_us")):
         values = [(latency or NOTHING).get(name) for name in PERCENTILES]
-        found.append([value for value in values if value])
-    whole = all(len(values) == len(PERCENTILES) for values in found)
-    return LoadedLatency(*found) if whole else None
+        phases.append([value for value in values if value])
+    complete = all(len(values) == len(PERCENTILES) for values in phases)
+    return LoadedLatency(*phases) if complete else None
 
 
 def softirq_shares(cpus: Mapping[int, Mapping[str, float]], window: float) -> dict[int, float]:
@@ -261,9 +261,9 @@ def _busy_percent(before: NodeReading, now: NodeReading) -> float | None:
         kind: max(0.0, seconds - before["seconds"][kind])
         for kind, seconds in now["seconds"].items()
     }
-    whole = sum(seconds for kind, seconds in spent.items() if kind != "steal")
-    busy = whole - sum(spent[kind] for kind in IDLE)
-    return 100 * busy / whole if whole else None
+    total = sum(seconds for kind, seconds in spent.items() if kind != "steal")
+    busy = total - sum(spent[kind] for kind in IDLE)
+    return 100 * busy / total if total else None
 
 
 class NodeCpu:
@@ -279,10 +279,10 @@ class NodeCpu:
         """Take in one trial, in the order of the record: each trial of a visit has the visit's
         reading.
         """
-        for end, own in ((trial.get("evidence") or NOTHING).get("nodes") or NOTHING).items():
-            key = (end, own["node"])
+        for end, home in ((trial.get("evidence") or NOTHING).get("nodes") or NOTHING).items():
+            key = (end, home["node"])
             before = self.last.get(key)
-            now = cast(NodeReading, {"profile": trial["profile"], **own["cpu"]})
+            now = cast(NodeReading, {"profile": trial["profile"], **home["cpu"]})
             if before and now["time"] == before["time"]:
                 continue
             self.last[key] = now
@@ -295,6 +295,6 @@ class NodeCpu:
         """Return ``(profile, node, end, windows, median busy %)``."""
         rows = []
         for (end, node), profiles in sorted(self.windows.items()):
-            for profile, seen in profiles.items():
-                rows.append((profile, clean(node), clean(end), len(seen), median(seen)))
+            for profile, percents in profiles.items():
+                rows.append((profile, clean(node), clean(end), len(percents), median(percents)))
         return rows

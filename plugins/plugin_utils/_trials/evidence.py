@@ -58,7 +58,7 @@ def expected(path: Path, test: str, mtu: int, lab: Lab, window: int | None = Non
     longer than half the largest window that the peer offered (``tcp_bound_to_half_wnd``): below
     that the MTU does not determine the MSS.
     """
-    wanted: Expected = {
+    limits: Expected = {
         "vnis": path.vnis(lab["vni"]),
         "speed_mbps": lab.get("speed_mbps") or None,
         "steal_limit": lab.get("steal_limit"),
@@ -68,8 +68,8 @@ def expected(path: Path, test: str, mtu: int, lab: Lab, window: int | None = Non
         path_ip = 6 if path.name in lab.get("ipv6_paths", ()) else 4
         mss = path.mss(own_mtu, path_ip, lab.get("timestamps", True))
         if not window or window >= WINDOW_OF_SEGMENTS * mss:
-            wanted["mss"] = mss
-    return wanted
+            limits["mss"] = mss
+    return limits
 
 
 def _named(kinds: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
@@ -129,10 +129,10 @@ def trial_evidence(visit: Learned, path: Path, test: str) -> Evidence:
         "settings": {end: _flat_devices(devices) for end, devices in settings.items()}
     }
     for end, node in (visit.get("homes") or {}).items():
-        own = visit["beside"][end]
-        field["settings"][end].update(_flat_devices(own["devices"], f"{node}:"))
-        if own.get("cpu"):
-            field.setdefault("nodes", {})[end] = {"node": node, "cpu": own["cpu"]}
+        home = visit["beside"][end]
+        field["settings"][end].update(_flat_devices(home["devices"], f"{node}:"))
+        if home.get("cpu"):
+            field.setdefault("nodes", {})[end] = {"node": node, "cpu": home["cpu"]}
     if "error" in packets:
         return {**field, "error": packets["error"]}
     field["packets"] = packets

@@ -42,11 +42,11 @@ def evidence_paths(
     ``forwarder`` has the devices of a host between the nodes; a path by uplink does not meet it.
     """
     endpoints = {"client": client["endpoints"], "server": server["endpoints"]}
-    asked: list[EvidencePath] = []
+    options: list[EvidencePath] = []
     for path in paths:
         first = pair_endpoints(path, endpoints, port)[0]
         there = path.end_on("server", server["endpoints"])[0]
-        asked.append(
+        options.append(
             {
                 "name": path.name,
                 "netns": first["netns"],
@@ -59,8 +59,8 @@ def evidence_paths(
             }
         )
         if forwarder and not path.by_uplink:
-            asked[-1]["forwarder_devices"] = underlay_met(forwarder.get(UNDERLAY) or [])
-    return asked
+            options[-1]["forwarder_devices"] = underlay_met(forwarder.get(UNDERLAY) or [])
+    return options
 
 
 def crossed_devices(paths: Iterable[Path], devices: Devices) -> list[MetDevice]:

@@ -55,10 +55,12 @@ def _ends(trial: Trial) -> Iterable[tuple[str, EndCpu]]:
 
 def mss(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The maximum segment size is not the one that the path's MTU gives."""
-    seen = _result(trial).get("mss")
-    wanted = expected.get("mss")
-    if seen and wanted and seen != wanted:
-        yield mark("mss", f"MSS is {seen} bytes, not the {wanted} that the path's MTU gives")
+    measured = _result(trial).get("mss")
+    expected_mss = expected.get("mss")
+    if measured and expected_mss and measured != expected_mss:
+        yield mark(
+            "mss", f"MSS is {measured} bytes, not the {expected_mss} that the path's MTU gives"
+        )
 
 
 def nothing_received(trial: Trial, _expected: Expected) -> Iterator[Mark]:
@@ -134,8 +136,8 @@ class UsualSteal:
         usual = median(everything) if len(everything) >= STEAL_TRIALS else 0.0
         if usual < USUAL_STEAL:
             return floor
-        own = self.seen.get(profile, ())
-        of_profile = median(own) if len(own) >= STEAL_TRIALS_OF_PROFILE else usual
+        percents = self.seen.get(profile, ())
+        of_profile = median(percents) if len(percents) >= STEAL_TRIALS_OF_PROFILE else usual
         return max(floor, of_profile * max(STEAL_FACTOR, floor / usual))
 
 
@@ -205,29 +207,31 @@ def engine_limit(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
-    seen = _result(trial).get("throughput_mbps")
+    megabits = _result(trial).get("throughput_mbps")
     speed = expected.get("speed_mbps")
-    if seen and speed and seen >= LINE_RATE_SHARE * speed:
-        yield mark("line_rate", f"{seen:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False)
+    if megabits and speed and megabits >= LINE_RATE_SHARE * speed:
+        yield mark(
+            "line_rate", f"{megabits:.0f} Mbit/s on a line of {speed} Mbit/s", excludes=False
+        )
 
 
 def one_cpu(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """One CPU alone took the packets in. Says so, excludes nothing."""
     for end, window in _ends(trial):
         counts = (window.get("softirqs") or {}).get("NET_RX", {})
-        whole = sum(counts.values())
-        if len(counts) > 1 and whole and max(counts.values()) >= ONE_CPU_SHARE * whole:
+        total = sum(counts.values())
+        if len(counts) > 1 and total and max(counts.values()) >= ONE_CPU_SHARE * total:
             cpu = max(counts, key=lambda number: counts[number])
             yield mark(
                 "softirq_one_cpu",
-                f"{end}: CPU {cpu} handled {counts[cpu] / whole:.0%} of NET_RX",
+                f"{end}: CPU {cpu} handled {counts[cpu] / total:.0%} of NET_RX",
                 excludes=False,
             )
 
 
 def overlap(trial: Trial, _expected: Expected) -> Iterator[Mark]:
-    """The streams ran simultaneously for less than nine tenths of their time, and not for nine
-    tenths of what was asked for with rates of just that time.
+    """The streams overlapped for less than 90 % of their time, and the engine reports no rates of an
+    overlap that is long enough.
     """
     share = _result(trial).get("overlap")
     if share is not None and share < OVERLAP_SHARE and not _is_long_enough(trial):
@@ -235,16 +239,16 @@ def overlap(trial: Trial, _expected: Expected) -> Iterator[Mark]:
 
 
 def _is_long_enough(trial: Trial) -> bool:
-    """Return whether the rates are of a time in which all streams ran, as long as was asked for.
+    """Return whether the rates are of a time in which all streams ran, and this time is long enough.
 
     What a stream does before the last one begins, or after the first one ends, is not counted then.
     """
     result = _result(trial)
     load = trial.get("workload") or {}
-    asked = load.get("duration")
-    if not asked or load.get("test") == WHOLE_RUNS or not result.get("window_measured"):
+    duration = load.get("duration")
+    if not duration or load.get("test") == WHOLE_RUNS or not result.get("window_measured"):
         return False
-    return (result.get("window_s") or 0.0) >= OVERLAP_SHARE * asked
+    return (result.get("window_s") or 0.0) >= OVERLAP_SHARE * duration
 
 
 def cpu_window(trial: Trial, _expected: Expected) -> Iterator[Mark]:
@@ -321,13 +325,14 @@ def encapsulation(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """What was seen on the underlay is not what the path says: the wrong VNI, no tunnel, or one too
     many.
     """
-    wanted = expected.get("vnis")
-    for end, seen in sorted(((trial.get("evidence") or NOTHING).get("underlay") or {}).items()):
-        if wanted is not None and seen.get("vnis", []) is None:
+    vnis = expected.get("vnis")
+    for end, underlay in sorted(((trial.get("evidence") or NOTHING).get("underlay") or {}).items()):
+        if vnis is not None and underlay.get("vnis", []) is None:
             yield mark("encapsulation", f"{end}: no packet of the path was seen on the underlay")
-        elif wanted is not None and sorted(seen.get("vnis", [])) != sorted(wanted):
+        elif vnis is not None and sorted(underlay.get("vnis", [])) != sorted(vnis):
             yield mark(
-                "encapsulation", f"{end}: VNI {seen.get('vnis')} on the underlay, expected {wanted}"
+                "encapsulation",
+                f"{end}: VNI {underlay.get('vnis')} on the underlay, expected {vnis}",
             )
 
 
@@ -368,7 +373,7 @@ def marks_of(trial: Trial, expected: Expected) -> list[Mark]:
 
 def excluded(trial: Trial) -> bool:
     """Return whether the analysis leaves this trial out."""
-    return any(one.get("excludes", True) for one in trial.get("marks") or ())
+    return any(each.get("excludes", True) for each in trial.get("marks") or ())
 
 
 def spoilt(trial: Trial) -> bool:
@@ -376,7 +381,7 @@ def spoilt(trial: Trial) -> bool:
 
     A trial that failed or received nothing is an outcome of its profile, whatever else happened.
     """
-    excluding = [one["guard"] for one in trial.get("marks") or () if one.get("excludes", True)]
+    excluding = [each["guard"] for each in trial.get("marks") or () if each.get("excludes", True)]
     return (
         bool(excluding) and not trial.get("error") and all(guard in OUTSIDE for guard in excluding)
     )

@@ -30,7 +30,6 @@ Level = bool | int | str  # YAML reads a bare "off" as a bool
 PAIR = {"pair": "imported", "client": "imported", "server": None}
 SIZES = (("message_size", "m"), ("send_socket_size", "s"), ("recv_socket_size", "r"))
 
-
 # What iperf3 does not say of a run.
 NOTHING_SAID: dict[str, Any] = {
     "test": None,
@@ -64,13 +63,13 @@ class Import(TypedDict):
 
 def _of_iperf3(text: str, first: int) -> list[tuple[Row, str]]:
     """Return the runs of iperf3's JSON as netperf's are, a row for each direction."""
-    found: list[tuple[Row, str]] = []
+    runs: list[tuple[Row, str]] = []
     for run in iperf3.runs(text):
         for number, row in enumerate(run.rows or [{}]):
-            told: Any = {**NOTHING_SAID, **row, "error": run.error, "line": run.line + first - 1}
-            told["direction"] = "-reverse" if number else ""
-            found.append((told, run.raw))
-    return found
+            entry: Any = {**NOTHING_SAID, **row, "error": run.error, "line": run.line + first - 1}
+            entry["direction"] = "-reverse" if number else ""
+            runs.append((entry, run.raw))
+    return runs
 
 
 def runs_of(log: Log, text: str) -> list[tuple[Row, str]]:
@@ -132,23 +131,23 @@ def _marks(row: Row) -> list[Mark]:
         f"{name.replace('_', ' ')} {width:g} %" for name, width in row["confidence_width"].items()
     )
     limit = row.get("confidence_limit")
-    asked = f", asked was {2 * limit:g} %" if limit else ""
+    target = f", asked was {2 * limit:g} %" if limit else ""
     return [
         {
             "guard": "confidence",
-            "reason": f"the confidence asked for was missed: {widths}{asked}",
+            "reason": f"the confidence asked for was missed: {widths}{target}",
             "excludes": False,
         }
     ]
 
 
-def _levels(given: Mapping[str, Level]) -> dict[str, str]:
-    return {factor: level_name(level) for factor, level in given.items()}
+def _levels(levels: Mapping[str, Level]) -> dict[str, str]:
+    return {factor: level_name(level) for factor, level in levels.items()}
 
 
 def _profiles(spec: Import) -> tuple[dict[str, Profile], str, list[Factor]]:
-    """Return ``(profiles, control, factors)`` as a plan has them; a profile of which nothing is
-    said has no levels.
+    """Return ``(profiles, control, factors)`` as a plan has them; levels that are not given are
+    left out.
     """
     names = list(dict.fromkeys(log["profile"] for log in spec["logs"]))
     levels = {name: _levels(spec.get("profiles", {}).get(name, {})) for name in names}
@@ -162,7 +161,11 @@ def _profiles(spec: Import) -> tuple[dict[str, Profile], str, list[Factor]]:
     factors: list[Factor] = []
     for name in dict.fromkeys(chain(spec.get("factors", []), *levels.values())):
         factors += read_factor(name, {"sides": "both", "paths": ["physical"]})
-    return {name: {"levels": own, "settings": {}} for name, own in levels.items()}, control, factors
+    return (
+        {name: {"levels": of_profile, "settings": {}} for name, of_profile in levels.items()},
+        control,
+        factors,
+    )
 
 
 def _trial(spec: Import, log: Log, row: Row, raw: str, block: int) -> Trial:
@@ -235,20 +238,20 @@ def _visits(trials: list[Trial]) -> list[Visit]:
     return list(visits.values())
 
 
-def import_logs(asked: object, texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
-    """Return ``(plan, trials)`` of an import: ``asked`` as schemas/import.json has it, ``texts``
+def import_logs(request: object, texts: Mapping[str, str]) -> tuple[Plan, list[Trial]]:
+    """Return ``(plan, trials)`` of an import: ``request`` as schemas/import.json has it, ``texts``
     {file: text}.
     """
-    validate(asked, "import", "import")
-    spec = cast(Import, asked)
+    validate(request, "import", "import")
+    spec = cast(Import, request)
     profiles, control, factors = _profiles(spec)
     trials = list[Trial]()
-    seen = dict[tuple[Any, ...], int]()
+    counts = dict[tuple[Any, ...], int]()
     for log in spec["logs"]:
         for row, raw in runs_of(log, texts[log["file"]]):
             kind = (log["profile"], log.get("path"), log.get("mtu"), workload_of(row)["name"])
-            seen[kind] = seen.get(kind, 0) + 1
-            trials.append(_trial(spec, log, row, raw, seen[kind]))
+            counts[kind] = counts.get(kind, 0) + 1
+            trials.append(_trial(spec, log, row, raw, counts[kind]))
     workloads = {
         trial["workload"]["name"]: trial["workload"] for trial in trials if not trial["error"]
     }
@@ -260,7 +263,7 @@ def import_logs(asked: object, texts: Mapping[str, str]) -> tuple[Plan, list[Tri
         "created": None,
         "design": "profiles",
         "source": spec.get("source", ", ".join(dict.fromkeys(log["file"] for log in spec["logs"]))),
-        "blocks": max(seen.values()),
+        "blocks": max(counts.values()),
         "control": control,
         "factors": factors,
         "profiles": profiles,

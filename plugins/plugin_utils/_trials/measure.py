@@ -1,9 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one task of module visit has to measure, what of it is recorded, and how far the campaign
-is.
-"""
+"""The cells of one task of module visit, their record, and the progress of the campaign."""
 
 from __future__ import annotations
 
@@ -55,7 +53,9 @@ def _pick_visit(visits: Iterable[Visit], block: int, number: int, mtu: int | Non
 
 def _once(devices: Iterable[list[MetDevice]]) -> list[MetDevice]:
     """Return each device once."""
-    return list({network.key_of(one): one for one in chain.from_iterable(devices)}.values())
+    return list(
+        {network.key_of(device): device for device in chain.from_iterable(devices)}.values()
+    )
 
 
 class Measurement:
@@ -200,8 +200,8 @@ class Measurement:
                 {**look, "paths": paths, "engine": engine, "datagrams": datagrams} if look else None
             )
             crossed = [crossed_devices(planned, node["devices"]) for node in nodes]
-            client = [crossed[0], *(one["client_devices"] for one in paths)]
-            server = [crossed[1], *(one["server_devices"] for one in paths)]
+            client = [crossed[0], *(path["client_devices"] for path in paths)]
+            server = [crossed[1], *(path["server_devices"] for path in paths)]
             watch = {
                 "client": _once(client),
                 "server": _once(server),
@@ -213,9 +213,9 @@ class Measurement:
         """Return the name of this campaign's chunks: a campaign of the same name in another folder
         is another one.
         """
-        place = f"{os.path.abspath(self.options['record'] or '')}\n{self.plan and self.plan.get('created')}"
+        source = f"{os.path.abspath(self.options['record'] or '')}\n{self.plan and self.plan.get('created')}"
         short = re.sub(r"[^A-Za-z0-9_.]", "_", name)[:40].lstrip(".") or "campaign"
-        return f"{short}-{hashlib.sha256(place.encode()).hexdigest()[:12]}"
+        return f"{short}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
 
     def chunk_name(self, cells: list[CellToMeasure]) -> str:
         """Return the name of a chunk in the client's spool."""
@@ -236,10 +236,10 @@ class Measurement:
         cells = [cell for cell in self.cells if not self._known(cell)]
         if not (self.plan and self.visit and self.visit.get("again")):
             return cells
-        known = self.records.known if self.records else {}
+        recorded = self.records.known if self.records else {}
         due = set[str]()
         for part in self.parts:
-            due |= steps.due_again(self.plan, part, known, self.pair)
+            due |= steps.due_again(self.plan, part, recorded, self.pair)
         return [cell for cell in cells if cell["id"] in due]
 
     def chunks(self) -> list[list[CellToMeasure]]:
@@ -281,7 +281,7 @@ class Measurement:
         return list({(end["netns"], end["address"]): end for end in ends}.values())
 
     def engines(self, cells: Iterable[CellToMeasure]) -> list[str]:
-        """Return the engines whose servers must answer first: those of a plan, or of plain cells."""
+        """Return the engines whose servers must answer first: a plan's, or those that plain cells use."""
         loads = all_workloads(self.plan) if self.plan else [cell["workload"] for cell in cells]
         return engines_of(loads)
 
@@ -360,16 +360,16 @@ class Measurement:
         return None
 
     def _show(self, plan: Plan, visit: Visit) -> None:
-        known = (
+        recorded = (
             {name for _pair, name in self.records.known}
             if self.records
             else {t["id"] for t in self.trials}
         )
-        left = progress.seconds_left(
-            plan, self.visits, known, self.records.starts if self.records else {}
+        seconds = progress.seconds_left(
+            plan, self.visits, recorded, self.records.starts if self.records else {}
         )
-        done = sum(cell["id"] in known for cell in visit["cells"])
-        line = progress.progress_line(self.visits, visit, done, self.trials[-1], left)
+        done = sum(cell["id"] in recorded for cell in visit["cells"])
+        line = progress.progress_line(self.visits, visit, done, self.trials[-1], seconds)
         self.progress = {"progress": f"{self.pair}: {line}"}
         self.show(self.progress["progress"])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection
+from typing import NamedTuple
 
 from .._campaign.confirmation import PART
 from .._campaign.design import (
@@ -27,14 +28,14 @@ Starts = dict[tuple[int, int, int], float]  # {(MTU, block, visit): when its fir
 
 def see_start(starts: Starts, trial: Trial) -> None:
     """Take in when a recorded trial started."""
-    place = trial.get("mtu"), trial.get("block"), trial.get("visit")
-    note_start(starts, place, trial.get("started"))
+    visit = trial.get("mtu"), trial.get("block"), trial.get("visit")
+    note_start(starts, visit, trial.get("started"))
 
 
-def note_start(starts: Starts, place: tuple[int, int, int], started: float | None) -> None:
+def note_start(starts: Starts, visit: tuple[int, int, int], started: float | None) -> None:
     """Take in when a trial at a visit started."""
     if started is not None:
-        starts[place] = min(started, starts.get(place, started))
+        starts[visit] = min(started, starts.get(visit, started))
 
 
 def rate_text(result: Result) -> str:
@@ -67,17 +68,15 @@ def at_once(plan: Plan) -> float:
     return 1.0
 
 
-def _costs(plan: Plan, visits: list[Visit], known: Collection[str]) -> list[float]:
-    """Return the seconds that the plan expects of each visit, for those of its cells that are not
-    ``known``.
-    """
+def _costs(plan: Plan, visits: list[Visit], recorded: Collection[str]) -> list[float]:
+    """Return the seconds that the plan expects of each visit, for its cells that are not recorded."""
     lengths = dict[float | None, dict[str, float]]()
     costs = []
     for visit in visits:
         loads = lengths.setdefault(visit.get("seconds"), {})
         if not loads:
             loads.update(_seconds_at(plan, visit))
-        cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in known]
+        cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in recorded]
         costs.append(VISIT_SECONDS + at_once(plan) * sum(cells) if cells else 0.0)
     return costs
 
@@ -88,12 +87,20 @@ def _seconds_at(plan: Plan, visit: Visit) -> dict[str, float]:
     return {name: seconds_of(load) + CELL_SECONDS for name, load in loads.items()}
 
 
-def _stays(plan: Plan, visits: list[Visit], starts: Starts) -> list[tuple[float, float]]:
-    """Return of each visit until the next one the seconds that it took, and that the plan expects."""
-    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
+class _Stay(NamedTuple):
+    """A visit that the next one followed."""
+
+    start: float
+    took: float  # s until the next visit
+    cost: float  # s that the plan expects
+
+
+def _stays(plan: Plan, visits: list[Visit], starts: Starts) -> list[_Stay]:
+    """Return the visits that the next one of the plan followed."""
+    times = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
     return [
-        (after - start, cost)
-        for start, after, cost in zip(known, known[1:], _costs(plan, visits, ()))
+        _Stay(start, after - start, cost)
+        for start, after, cost in zip(times, times[1:], _costs(plan, visits, ()))
         if start is not None and after is not None and after > start
     ]
 
@@ -103,21 +110,21 @@ def pace(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     next one.
     """
     stays = _stays(plan, visits, starts)
-    # Beside the plan's own pace: where one visit alone was made before a break, the break is not one.
-    usual = statistics.median_low([1.0, *(took / cost for took, cost in stays)])
-    usual_stays = [(took, cost) for took, cost in stays if took / cost <= A_BREAK * usual]
-    if not usual_stays:
+    # The plan's pace is one of these: a break after the first visit must not count as usual.
+    usual = statistics.median_low([1.0, *(stay.took / stay.cost for stay in stays)])
+    without_breaks = [stay for stay in stays if stay.took / stay.cost <= A_BREAK * usual]
+    if not without_breaks:
         return 1.0
-    return sum(took for took, _cost in usual_stays) / sum(cost for _took, cost in usual_stays)
+    return sum(stay.took for stay in without_breaks) / sum(stay.cost for stay in without_breaks)
 
 
 def spent(plan: Plan, visits: list[Visit], starts: Starts) -> float:
-    """Return the seconds that all visits so far took, with what came between them; of a break, and
-    of the last visit, as long as others took.
+    """Return the seconds that all visits so far took, with the time between them. A visit before a break,
+    and the last one, count with the usual time.
     """
     speed = pace(plan, visits, starts)
     total = 0.0
-    taken = dict(_took(visits, starts))
+    taken = {stay.start: stay.took for stay in _stays(plan, visits, starts)}
     for visit, cost in zip(visits, _costs(plan, visits, ())):
         start = starts.get((visit["mtu"], visit["block"], visit["visit"]))
         if start is not None:
@@ -127,23 +134,15 @@ def spent(plan: Plan, visits: list[Visit], starts: Starts) -> float:
     return total
 
 
-def _took(visits: list[Visit], starts: Starts) -> list[tuple[float, float]]:
-    """Return when each visit started, and how many seconds later the next one did."""
-    known = [starts.get((visit["mtu"], visit["block"], visit["visit"])) for visit in visits]
-    return [
-        (start, after - start)
-        for start, after in zip(known, known[1:])
-        if start is not None and after is not None and after > start
-    ]
-
-
-def seconds_left(plan: Plan, visits: list[Visit], known: Collection[str], starts: Starts) -> float:
-    """Return the seconds until a campaign is measured; ``known`` are ids of trials.
+def seconds_left(
+    plan: Plan, visits: list[Visit], recorded: Collection[str], starts: Starts
+) -> float:
+    """Return the seconds until a campaign is measured; ``recorded`` are ids of trials.
 
     ``visits`` are all that are decided; the rounds of a search (at most) and the confirmation are
     expected.
     """
-    return (sum(_costs(plan, visits, known)) + to_come(plan, visits)[1]) * pace(
+    return (sum(_costs(plan, visits, recorded)) + to_come(plan, visits)[1]) * pace(
         plan, visits, starts
     )
 
@@ -172,12 +171,14 @@ def _newest(trial: Trial) -> str:
     return f"{trial['workload']['name']} on {trial['path']} {rate_text(trial['result'])}"
 
 
-def progress_line(planned: list[Visit], visit: Visit, done: int, last: Trial, left: float) -> str:
+def progress_line(
+    planned: list[Visit], visit: Visit, done: int, last: Trial, seconds: float
+) -> str:
     """Return ``block 3/10 visit 4/12 [tso=off] cells 20/40, tcp_stream on physical 9.41 Gbit/s, 12
     min left``.
 
     ``planned`` are the visits of the campaign, ``done`` of the cells of this visit are recorded,
-    ``last`` is the newest trial, ``left`` is in seconds. The blocks of a confirmation go on from
+    ``last`` is the newest trial, ``seconds`` are those left. The blocks of a confirmation go on from
     the last one.
     """
     blocks = max(other["block"] for other in planned)
@@ -188,9 +189,9 @@ def progress_line(planned: list[Visit], visit: Visit, done: int, last: Trial, le
     if visit.get("again"):
         return (
             f"block {visit['block']}/{blocks}{mtu} [{visit['profile']}] measured again: {done} that the machine "
-            f"had spoilt, {_newest(last)}, {time_text(left)}"
+            f"had spoilt, {_newest(last)}, {time_text(seconds)}"
         )
     return (
         f"block {visit['block']}/{blocks} visit {visit['visit']}/{visits}{mtu} [{visit['profile']}] "
-        f"cells {done}/{len(visit['cells'])}, {_newest(last)}, {time_text(left)}"
+        f"cells {done}/{len(visit['cells'])}, {_newest(last)}, {time_text(seconds)}"
     )

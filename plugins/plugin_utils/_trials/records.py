@@ -4,26 +4,30 @@
 """trials.jsonl: appended and synced line by line, read back whole or with what is damaged named.
 
 Each line ends with ``"check"``, the CRC-32 of the record without it, so a line that was torn by a
-crash or changed on the disk is noticed. A line without a check is taken as it is.
+crash or changed on the disk is noticed. A line without a check is read without one.
+
+Each task of a run is a process of its own. It reads on where the last one ended: see :class:`Memory`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple, cast
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files, locks
 from . import shape
-from .guards import UsualSteal, spoilt
+from .guards import UsualSteal, spoilt, stolen
 from .nouns import Trial
+from .payload import checked, strikes_often
 from .progress import Starts, note_start
-from .seen import Memory, SeenTrial, seen_trial
 
 fast_loads: Callable[[str], Any] | None
 try:
@@ -96,6 +100,102 @@ def _lines(path: str, start: int = 0) -> Iterator[bytes]:
         )
 
 
+class SeenTrial(NamedTuple):
+    """What later tasks need to know of a trial in the record."""
+
+    line: int
+    end: int  # the byte of the record after it
+    pair: str
+    trial: str
+    spoilt: bool  # by the machine
+    profile: str
+    stolen: float | None  # % of the CPU time
+    mtu: int
+    block: int
+    visit: int
+    started: float | None
+    struck: str | None  # the path, where the fault strikes often; one second shows it, too
+
+
+def seen_trial(line: int, end: int, record: Trial) -> SeenTrial:
+    """Return what later tasks need of a trial, whose line ends before byte ``end``."""
+    return SeenTrial(
+        line=line,
+        end=end,
+        pair=str(record.get("pair") or ""),
+        trial=record["id"],
+        spoilt=spoilt(record),
+        profile=record.get("profile"),
+        stolen=stolen(record),
+        mtu=record.get("mtu"),
+        block=record.get("block"),
+        visit=record.get("visit"),
+        started=record.get("started"),
+        struck=_struck(record),
+    )
+
+
+def _struck(record: Trial) -> str | None:
+    check = checked(record)
+    return record.get("path") if check and strikes_often(check) else None
+
+
+class Memory:
+    """The trials of a record that the tasks of this run have read: a line for each in the temporary folder
+    of the run. Without a folder it stays empty.
+    """
+
+    def __init__(self, folder: str | None, record: str) -> None:
+        name = hashlib.sha256(os.path.abspath(record).encode()).hexdigest()[:20]
+        self.path = os.path.join(folder, f"offload-lab-record-{name}") if folder else None
+        self.record = record
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[list[SeenTrial]]:
+        """Yield the trials that are known. Nobody else adds any meanwhile."""
+        if self.path is None:
+            yield []
+            return
+        with open(self.path, "a+", encoding="utf-8") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            self.stream = stream
+            yield self._read(stream)
+
+    def _read(self, stream: IO[str]) -> list[SeenTrial]:
+        stream.seek(0)
+        first, *lines = stream.read().splitlines() or [""]
+        trials = [SeenTrial(*json.loads(line)) for line in lines]
+        if first == self._file() and self._reaches(trials):
+            return trials
+        stream.truncate(0)
+        stream.write(f"{self._file()}\n")
+        return []
+
+    def _reaches(self, trials: list[SeenTrial]) -> bool:
+        """Return whether the record still has a line that ends where the last of these does."""
+        if not trials:
+            return True
+        try:
+            with open(self.record, "rb") as record:
+                record.seek(trials[-1].end - 1)
+                return record.read(1) == b"\n"
+        except OSError:
+            return False
+
+    def _file(self) -> str:
+        """Return which file the record is: one that was repaired or fetched is another."""
+        try:
+            file = os.stat(self.record)
+        except FileNotFoundError:
+            return "none"
+        return f"{file.st_dev} {file.st_ino}"
+
+    def add(self, trials: Iterable[SeenTrial]) -> None:
+        """Keep more trials. Call it only while the memory is held."""
+        if self.path is not None:
+            self.stream.writelines(f"{json.dumps(trial)}\n" for trial in trials)
+
+
 class JudgedLine(NamedTuple):
     """A line of a record, and the trial in it or why there is none."""
 
@@ -105,11 +205,11 @@ class JudgedLine(NamedTuple):
     record: Trial | str
 
 
-def _judged(path: str, known: Sequence[SeenTrial] = ()) -> Iterator[JudgedLine]:
-    """Yield the lines of a record after those that are known."""
-    seen = {(trial.pair, trial.trial): trial.line for trial in known}
-    end = known[-1].end if known else 0
-    first_line = known[-1].line + 1 if known else 1
+def _judged(path: str, read_before: Sequence[SeenTrial] = ()) -> Iterator[JudgedLine]:
+    """Yield the lines of a record after those that were read before."""
+    lines = {(trial.pair, trial.trial): trial.line for trial in read_before}
+    end = read_before[-1].end if read_before else 0
+    first_line = read_before[-1].line + 1 if read_before else 1
     for number, raw in enumerate(_lines(path, end), first_line):
         end += len(raw)
         text = raw.decode("utf-8", "surrogateescape")
@@ -120,7 +220,7 @@ def _judged(path: str, known: Sequence[SeenTrial] = ()) -> Iterator[JudgedLine]:
             record = decode(line)
             if line == text:
                 raise ValueError("the last line is torn")
-            first = seen.setdefault(key_of(record), number)
+            first = lines.setdefault(key_of(record), number)
             if first != number:
                 raise ValueError(f"trial {record['id']} is in line {first} already")
         except ValueError as error:
@@ -196,8 +296,8 @@ class Records:
     """The record file of a campaign, open for more trials. ``repaired`` says what was set aside,
     one text a line.
 
-    With ``dry`` the file is read only, and left as it is. ``memory`` is a folder of this run: what
-    earlier tasks have read is there, and is not read again.
+    With ``dry`` the file is only read. ``memory`` is a folder of this run: it keeps what earlier tasks
+    have read, so that no task reads it again.
     """
 
     def __init__(self, path: str, dry: bool = False, memory: str | None = None) -> None:
@@ -224,9 +324,9 @@ class Records:
             )
 
     def _read_on(self, repair: bool) -> None:
-        """Take in what is known, and read the lines after it."""
-        with self.memory.held() as known:
-            fresh, is_whole = self._fresh(known)
+        """Take in what earlier tasks have read, and read the lines after it."""
+        with self.memory.held() as read_before:
+            fresh, is_whole = self._fresh(read_before)
             if is_whole:
                 self.memory.add(fresh)
         if repair and not is_whole:
@@ -236,15 +336,15 @@ class Records:
                 f"{self.path} line {number}: {reason}; kept in {self.path}.damaged"
                 for number, _line, reason in bad
             ]
-        for trial in (*known, *fresh):
+        for trial in (*read_before, *fresh):
             self._take(trial)
         self.size = os.path.getsize(self.path) if os.path.exists(self.path) else 0
 
-    def _fresh(self, known: Sequence[SeenTrial]) -> tuple[list[SeenTrial], bool]:
-        """Return the trials after those that are known, and whether all lines there are good."""
+    def _fresh(self, read_before: Sequence[SeenTrial]) -> tuple[list[SeenTrial], bool]:
+        """Return the trials after those that were read before, and whether all these lines are good."""
         fresh = []
         is_whole = True
-        for number, end, _line, record in _judged(self.path, known):
+        for number, end, _line, record in _judged(self.path, read_before):
             if isinstance(record, str):
                 is_whole = False
             else:
@@ -276,7 +376,7 @@ class Records:
         self._take(seen_trial(0, self.size, record))
 
     def _refuse_known(self, record: Trial, size: int) -> None:
-        """Raise if the trial is recorded, be it by a worker whose controller was killed."""
+        """Raise if the trial is recorded. A worker whose controller was killed may have recorded it."""
         if size != self.size:
             for _number, _end, _line, other in _judged(self.path):
                 if not isinstance(other, str):

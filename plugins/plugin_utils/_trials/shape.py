@@ -47,8 +47,8 @@ def _odd_key(
     for key, name in zip(keys, (*names, *workload)):
         if name is not None and not (isinstance(name, str) and IS_NAME(name)):
             return key
-    for key, found in zip(WHOLE, types):
-        if found not in (int, NOT_THERE):
+    for key, kind in zip(WHOLE, types):
+        if kind not in (int, NOT_THERE):
             return key
     return None
 
@@ -59,12 +59,12 @@ def _first_odd(trial: Any) -> str | None:
     if type(workload) is not dict:
         return "workload"
     try:
-        names, whole = NAMES_OF(trial), WHOLE_OF(trial)
+        names, numbers = NAMES_OF(trial), WHOLE_OF(trial)
     except KeyError:  # of an earlier version
-        names, whole = tuple(map(trial.get, NAMES)), tuple(map(trial.get, WHOLE))
+        names, numbers = tuple(map(trial.get, NAMES)), tuple(map(trial.get, WHOLE))
     of_workload = workload.get("name"), workload.get("test")
     try:
-        odd = _odd_key(names, of_workload, tuple(map(type, whole)))
+        odd = _odd_key(names, of_workload, tuple(map(type, numbers)))
     except TypeError:  # a list or a mapping in the place of a name
         return "names"
     if odd:

@@ -35,7 +35,7 @@ class Place(TypedDict):
 
 
 class Block(Place):
-    """The steps of a block that are left."""
+    """A block with its steps that are not done."""
 
     steps: list[VisitStep]
 
@@ -78,7 +78,7 @@ def _place(visit: Visit) -> tuple[int, int]:
 
 def make_up_visits(visits: list[Visit]) -> list[Visit]:
     """Return for each visit the one that measures its cells again, under a number of its own. It
-    follows its visit at once, while the profile is applied.
+    follows its visit immediately, while the profile is applied.
     """
     last: dict[tuple[int, int], int] = {}
     for visit in visits:
@@ -107,7 +107,7 @@ def _ids(visit: Visit, pair: str) -> set[str]:
     return {cell["id"] for cell in _own(visit, pair)}
 
 
-def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[str]:
+def due_again(plan: Plan, visits: list[Visit], recorded: Known, pair: str) -> set[str]:
     """Return the ids of the cells of a pair that are measured again, of one part of a campaign.
 
     These are the first that the machine spoilt, in the order of the visits, as far as the plan's
@@ -119,7 +119,7 @@ def due_again(plan: Plan, visits: list[Visit], known: Known, pair: str) -> set[s
     for visit in visits:
         planned += (cell["id"] for cell in _own(visit, pair))
     budget = int(remeasure["share"] * len(planned)) if remeasure["passes"] else 0
-    spoilt = [name for name in planned if known.get((pair, name))]
+    spoilt = [name for name in planned if recorded.get((pair, name))]
     return set(map(_repeated, spoilt[:budget]))
 
 
@@ -129,42 +129,44 @@ def planned(part: Part) -> int:
     return sum(len(_own(visit, name)) for visit, name in product(part.visits, names))
 
 
-def _is_left(ids: set[str], known: Known, pair: str) -> bool:
+def _is_left(ids: set[str], recorded: Known, pair: str) -> bool:
     """Return whether one of these trials of a pair is not recorded."""
-    return any((pair, trial) not in known for trial in ids)
+    return any((pair, trial) not in recorded for trial in ids)
 
 
-def left(visits: Iterable[Visit], known: Known, pairs: list[Pair]) -> list[tuple[Visit, set[str]]]:
+def left(
+    visits: Iterable[Visit], recorded: Known, pairs: list[Pair]
+) -> list[tuple[Visit, set[str]]]:
     """Return the visits with trials that are not recorded, and the pairs that have them."""
     names = [name_of(pair) for pair in pairs]
-    found = []
+    open_visits = []
     for visit in visits:
-        missing = {name for name in names if _is_left(_ids(visit, name), known, name)}
+        missing = {name for name in names if _is_left(_ids(visit, name), recorded, name)}
         if missing:
-            found.append((visit, missing))
-    return found
+            open_visits.append((visit, missing))
+    return open_visits
 
 
 def _to_measure(part: Part, visits: list[Visit]) -> list[tuple[Visit, set[str]]]:
-    """Return those of the visits with trials that are not recorded, be it of what is measured again,
-    and the pairs that have them.
+    """Return the visits with trials that are not recorded, also those that measure again, and the pairs
+    that have them.
     """
     names = [name_of(pair) for pair in part.pairs]
     due = {name: due_again(part.plan, part.visits, part.known, name) for name in names}
-    found = []
+    open_visits = []
     for visit in visits:
         missing = {
             name for name in names if _is_left(_wanted(visit, name, due[name]), part.known, name)
         }
         if missing:
-            found.append((visit, missing))
-    return found
+            open_visits.append((visit, missing))
+    return open_visits
 
 
 def _wanted(visit: Visit, pair: str, due: set[str]) -> set[str]:
     """Return the ids of the trials of a pair at a visit: its own, and those that are due again."""
-    own = _ids(visit, pair)
-    return own | (due & set(map(_repeated, own)))
+    planned_ids = _ids(visit, pair)
+    return planned_ids | (due & set(map(_repeated, planned_ids)))
 
 
 def _more_to_set(profile: Profile) -> bool:
@@ -175,11 +177,11 @@ def _more_to_set(profile: Profile) -> bool:
 
 def _csum(profile: Profile) -> dict[str, bool]:
     """Return by end whether a profile has the tunnel's outer packets carry a checksum."""
-    found = {}
+    csum = {}
     for end, devices in profile["settings"].items():
         if "csum" in devices.get(TUNNEL, {}):
-            found[end] = devices[TUNNEL]["csum"]
-    return found
+            csum[end] = devices[TUNNEL]["csum"]
+    return csum
 
 
 def _steps(part: Part, todo: list[tuple[Visit, set[str]]], mtu: int | None) -> Iterator[VisitStep]:
@@ -228,16 +230,16 @@ def blocks_left(part: Part) -> list[Block]:
     todo: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
     for visit, missing in _to_measure(part, part.visits):
         todo.setdefault(_place(visit), []).append((visit, missing))
-    for place, here in todo.items():
+    for where, visits in todo.items():
         blocks.append(
             {
-                "part": here[0][0].get("part", "planned"),
-                "mtu": place[0],
-                "block": place[1],
-                "steps": list(_steps(part, here, mtu)),
+                "part": visits[0][0].get("part", "planned"),
+                "mtu": where[0],
+                "block": where[1],
+                "steps": list(_steps(part, visits, mtu)),
             }
         )
-        mtu = place[0]
+        mtu = where[0]
     return blocks
 
 
@@ -252,11 +254,11 @@ def told(blocks: list[Block]) -> list[Block] | list[Place]:
 
 def steps_of(part: Part, mtu: int, block: int) -> list[VisitStep]:
     """Return the steps of a block that are left."""
-    own = [visit for visit in part.visits if _place(visit) == (mtu, block)]
-    return list(_steps(part, _to_measure(part, own), part.mtu()))
+    visits = [visit for visit in part.visits if _place(visit) == (mtu, block)]
+    return list(_steps(part, _to_measure(part, visits), part.mtu()))
 
 
-def left_with_again(plan: Plan, known: Known, pairs: list[Pair]) -> list[Visit]:
-    """Return the visits with trials that are not recorded, be it of what is measured again."""
-    part = Part(plan, plan["visits"], plan["profiles"], known, pairs)
+def left_with_again(plan: Plan, recorded: Known, pairs: list[Pair]) -> list[Visit]:
+    """Return the visits with trials that are not recorded, also those that measure again."""
+    part = Part(plan, plan["visits"], plan["profiles"], recorded, pairs)
     return [visit for visit, _missing in _to_measure(part, part.visits)]

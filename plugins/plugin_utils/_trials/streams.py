@@ -50,8 +50,8 @@ def _rest(row: StreamRow, parts: list[Part]) -> list[Part]:
     elapsed = row.get("elapsed_s")
     if end - start < REST or mean is None or not elapsed:
         return []
-    known = sum((last - first) * rate for first, last, rate in parts)
-    return [(start, end, max(0.0, mean * elapsed - known) / (end - start))]
+    covered = sum((last - first) * rate for first, last, rate in parts)
+    return [(start, end, max(0.0, mean * elapsed - covered) / (end - start))]
 
 
 def traffic(row: StreamRow) -> list[Part]:
@@ -70,7 +70,7 @@ def window(stream: Stream, row: StreamRow, warm_up: float = 0) -> tuple[float, f
     """Return (start, end) of a stream's traffic that is counted, which begins ``warm_up`` seconds
     after its test.
 
-    Interim results tell it; else a test of one iteration ends with its process and took
+    Interim results show it; else a test of one iteration ends with its process and took
     ``elapsed_s``; with several iterations only the process's own times are left.
     """
     parts = traffic(row)
@@ -98,8 +98,8 @@ def rate_within(row: StreamRow, quantity: Quantity, start: float, end: float) ->
     """Return a stream's ``quantity`` (``throughput_mbps`` or ``transactions_per_s``) inside a
     window.
 
-    It is taken from interim results; without them it is the mean of the whole run. Those of
-    UDP_STREAM count what was sent, not what arrived, so that its mean is all there is.
+    It is taken from interim results; without them it is the mean of the whole run. For UDP_STREAM it is
+    always this mean: its interim results count what was sent, not what arrived.
     """
     if row.get(quantity) is None or row.get("test") == "UDP_STREAM":
         return row.get(quantity)
@@ -115,13 +115,13 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return sum(known) if known else None
+    numbers = _known(values)
+    return sum(numbers) if numbers else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return sum(known) / len(known) if known else None
+    numbers = _known(values)
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _one(
@@ -140,8 +140,8 @@ def latency(rows: Sequence[StreamRow]) -> dict[str, float | None] | None:
     rows = [row for row in rows if row.get("transactions_per_s") is not None]
     if not rows:
         return None
-    found = _joined_latency(rows) if len(rows) > 1 else rows[0].get("latency_us") or {}
-    return found if _known(found.values()) else None
+    latencies = _joined_latency(rows) if len(rows) > 1 else rows[0].get("latency_us") or {}
+    return latencies if _known(latencies.values()) else None
 
 
 def _joined_latency(rows: Sequence[StreamRow]) -> dict[str, float | None]:
@@ -163,15 +163,15 @@ def _percentiles(rows: Sequence[StreamRow]) -> dict[str, float]:
         if not classes:
             return {}
         counts.update(classes)
-    found: dict[str, float] = {}
-    seen = 0
-    whole = sum(counts.values())
+    percentiles: dict[str, float] = {}
+    counted = 0
+    total = sum(counts.values())
     for number in sorted(counts):
-        seen += counts[number]
+        counted += counts[number]
         for name, share in PERCENTILES.items():
-            if seen >= share * whole:
-                found.setdefault(name, 2 ** ((number + 0.5) / CLASSES) / 1000)
-    return found
+            if counted >= share * total:
+                percentiles.setdefault(name, 2 ** ((number + 0.5) / CLASSES) / 1000)
+    return percentiles
 
 
 def _latency(row: StreamRow, name: str) -> float | None:
@@ -287,16 +287,16 @@ def summarise(streams: Sequence[Stream], rows: Sequence[StreamRow], warm_up: flo
 
 def _where_told(rows: Sequence[StreamRow]) -> Result:
     """Return what only some engines say, where they do."""
-    found: Result = {}
+    result: Result = {}
     if len(rows) == 1 and rows[0].get("rtt_us"):
-        found["rtt_us"] = rows[0]["rtt_us"]
+        result["rtt_us"] = rows[0]["rtt_us"]
     for row in rows:
         if row.get("unloaded_us"):
-            found["unloaded_us"] = row["unloaded_us"]
-    found.update(_receive_calls(rows))
+            result["unloaded_us"] = row["unloaded_us"]
+    result.update(_receive_calls(rows))
     if any(row.get("engine_cpu") for row in rows):
-        found["engine_cpu"] = {end: _busiest(rows, end) for end in ("client", "server")}
-    return found
+        result["engine_cpu"] = {end: _busiest(rows, end) for end in ("client", "server")}
+    return result
 
 
 def _receive_calls(rows: Sequence[StreamRow]) -> Result:
@@ -308,5 +308,5 @@ def _receive_calls(rows: Sequence[StreamRow]) -> Result:
 
 def _busiest(rows: Iterable[StreamRow], end: str) -> EngineCpu | None:
     """Return what the busiest process of an end needed of a CPU."""
-    known = [cpu for row in rows if (cpu := (row.get("engine_cpu") or {}).get(end))]
-    return max(known, key=lambda cpu: cpu["own"] + cpu["kernel"], default=None)
+    cpus = [cpu for row in rows if (cpu := (row.get("engine_cpu") or {}).get(end))]
+    return max(cpus, key=lambda cpu: cpu["own"] + cpu["kernel"], default=None)

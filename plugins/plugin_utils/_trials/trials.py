@@ -55,7 +55,7 @@ def data_port(plan: Plan, pair: str, port: int) -> int:
     Two netservers cannot listen on one port; of UDP one of them would get the packets of both.
     """
     for members in plan.get("rounds") or ():
-        server = {f"{one['client']}-{one['server']}": one["server"] for one in members}
+        server = {f"{member['client']}-{member['server']}": member["server"] for member in members}
         sharing = [name for name in server if server[name] == server.get(pair)]
         if pair in sharing:
             return (
@@ -92,14 +92,14 @@ def pair_endpoints(
     return [
         endpoint(
             {
-                "netns": here.get("netns"),
-                "local": here.get("address"),
+                "netns": near.get("netns"),
+                "local": near.get("address"),
                 "address": there.get("address"),
                 "port": port,
                 "data_port": first,
             }
         )
-        for here, there in zip(clients, servers)
+        for near, there in zip(clients, servers)
     ]
 
 
@@ -218,7 +218,7 @@ def sent(cell: Mapping[str, object]) -> dict[str, object]:
 
 def _rows(streams: Iterable[Stream]) -> list[tuple[Stream, StreamRow]]:
     """Return what the processes printed, a row a stream, each with its process."""
-    found = []
+    pairs = []
     for stream in streams:
         engine = engine_that_started(stream["argv"])
         try:
@@ -227,8 +227,8 @@ def _rows(streams: Iterable[Stream]) -> list[tuple[Stream, StreamRow]]:
             )
         except ParseError as error:
             raise LabError(f"the output of {engine.called} could not be read: {error}") from None
-        found += [(stream, row) for row in rows]
-    return found
+        pairs += [(stream, row) for row in rows]
+    return pairs
 
 
 def result_of(row: Measured) -> tuple[Result, str | None]:
@@ -236,12 +236,12 @@ def result_of(row: Measured) -> tuple[Result, str | None]:
     if row.get("error") or not row.get("streams"):
         return {}, row.get("error") or "no stream was started"
     try:
-        found = _rows(row["streams"])
+        pairs = _rows(row["streams"])
     except LabError as error:
         return {}, str(error)
-    rows = [one for _stream, one in found]
-    result = summarise([stream for stream, _one in found], rows, row.get("warm_up_s", 0))
-    checks = [one["payload"] for one in rows if "payload" in one]
+    rows = [printed for _stream, printed in pairs]
+    result = summarise([stream for stream, _printed in pairs], rows, row.get("warm_up_s", 0))
+    checks = [printed["payload"] for printed in rows if "payload" in printed]
     if not checks:
         return result, None
     result["payload"] = payload.joined(checks)
@@ -254,8 +254,8 @@ def _is_proof(result: Result) -> bool:
 
 
 def _outcome(row: Measured) -> tuple[Result, str | None]:
-    """Return ``(result, error)`` of a trial: those of its streams, unless the server was gone, or the
-    path or another one stopped answering meanwhile.
+    """Return ``(result, error)`` of a trial. Its streams give them, unless the server was gone, or this or
+    another path stopped answering meanwhile.
     """
     result, error = result_of(row)
     if _is_proof(result):

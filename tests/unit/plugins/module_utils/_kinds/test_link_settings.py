@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds.eee import EEE, parse_eee
-from ansible_collections.offload.lab.plugins.module_utils._kinds.pause import PAUSE, parse_pause
-from ansible_collections.offload.lab.plugins.module_utils._kinds.private_flags import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.ethtool_lists import (
+    EEE,
+    PAUSE,
     PRIVATE_FLAGS,
+    parse_eee,
+    parse_pause,
     parse_private_flags,
 )
 

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import DEVICE_KINDS
-from ansible_collections.offload.lab.plugins.module_utils._kinds.rx_flow_hash import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.rss import (
     check_flow_types,
 )
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_rss
-from ansible_collections.offload.lab.plugins.module_utils._kinds.rss_weights import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.rss import (
     RSS_WEIGHTS,
     table_of,
-    told,
+    text_of,
 )
 from ansible_collections.offload.lab.tests.unit.corpus import corpus_dir
 
@@ -64,7 +64,7 @@ def test_a_table_that_has_become_smaller_is_reported():
 def test_recorded_tables_can_be_written_back():
     for path in sorted((corpus_dir() / "ethtool_x").iterdir()):
         table = list(parse_rss(path.read_text()).values())[0]["indirection"]
-        assert table_of(told(table), len(table)) == table, path
+        assert table_of(text_of(table), len(table)) == table, path
 
 
 @pytest.mark.parametrize("weights", ["9 9", "0 0", "equal 0", "equal", "-1 2", "1,2", "", "1 x"])
@@ -78,6 +78,6 @@ def test_what_is_written_reads_back_the_same(weights, size):
     assume(0 < sum(weights) <= size)
     table = table_of(" ".join(map(str, weights)), size)
     assert len(table) == size
-    text = told(table)
+    text = text_of(table)
     assert table_of(text, size) == table
     assert plan(text, table)["change"] == {}

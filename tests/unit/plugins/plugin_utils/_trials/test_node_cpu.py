@@ -3,21 +3,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._observe import cpu_so_far
+from ansible_collections.offload.lab.plugins.module_utils._observe import reading
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.digest import NodeCpu
 
 STAT = "cpu  100 0 200 1000 0 0 50 0 0 0\ncpu0 100 0 200 1000 0 0 50 0 0 0\nintr 1\n"
 
 
 def test_what_all_cpus_have_done():
-    seconds = cpu_so_far.parse(STAT, 100)
+    seconds = reading.parse_cpu(STAT, 100)
     assert (seconds["user"], seconds["system"], seconds["idle"], seconds["softirq"]) == (
         1.0,
         2.0,
         10.0,
         0.5,
     )
-    assert set(cpu_so_far.read()["seconds"]) == set(cpu_so_far.KINDS)
+    assert set(reading.cpu_since_boot()["seconds"]) == set(reading.KINDS)
 
 
 def trial(profile, time, busy, boot="a", steal=0.0):
