@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from types import MappingProxyType
 from typing import (
     Any,
@@ -244,3 +245,18 @@ def object_of(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ParseError(f"{what} is not there, or not an object", 1)
     return value
+
+
+def number_of(document: Mapping[str, Any], key: str, most: float = 2.0**63) -> float:
+    """Return a number below ``most`` that an engine printed; raises ParseError for anything else."""
+    value = document.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
+    if not 0 <= value < most or not math.isfinite(value):
+        raise ParseError(f"{key} is out of range: {str(value)[:40]!r}", 1)
+    return float(value)
+
+
+def optional_number(document: Mapping[str, Any], key: str) -> float | None:
+    """Return a number that an engine printed, None where it printed none."""
+    return number_of(document, key) if key in document else None

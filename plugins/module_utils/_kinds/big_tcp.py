@@ -11,11 +11,10 @@ along with the other one where that is 65536 or less.
 
 from __future__ import annotations
 
-import json
 from typing import Any, Iterable, Mapping
 
 from .kind import KindState, Reader, number
-from .listed import Listed, unsupported
+from .listed import Listed, rows_of, unsupported
 
 # What ip lists, and what bounds it.
 SIZES = {
@@ -25,17 +24,6 @@ SIZES = {
     "gro_ipv4_max_size": None,
 }
 MOST = 8 * 65535  # GRO_MAX_SIZE of the kernel
-
-
-def parse_links(text: str) -> dict[str, dict[str, Any]]:
-    """Return ``{device: row}`` of ``ip -d -j link show``, empty for what is no such listing."""
-    try:
-        rows = json.loads(text)
-    except ValueError:
-        return {}
-    if not isinstance(rows, list):
-        return {}
-    return {str(row["ifname"]): row for row in rows if isinstance(row, dict) and "ifname" in row}
 
 
 class BigTcp(Listed):
@@ -58,7 +46,7 @@ class BigTcp(Listed):
         self, devices: Mapping[str, Iterable[str]], netns: str | None, reader: Reader
     ) -> dict[str, KindState]:
         text, reason = reader.read_output(["ip", "-d", "-j", "link", "show"], netns)
-        links = parse_links(text)
+        links = {str(row.get("ifname")): row for row in rows_of(text)}
         return {name: self.state(links.get(name), reason) for name in devices}
 
     def state(self, listing: Any, reason: str | None) -> KindState:

@@ -10,6 +10,7 @@ value}}`` or ``{"supported": False, "reason": text}``.
 from __future__ import annotations
 
 import difflib
+import json
 from typing import Any, Callable, Iterable, Mapping, NoReturn
 
 from .._base.checks import boolean, number, shown
@@ -22,6 +23,15 @@ MAXIMUM = 2**32 - 1
 def unsupported(reason: str | None) -> KindState:
     """Return the state of what a device does not have."""
     return {"supported": False, "reason": reason or "Operation not supported"}
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a JSON list that ip or tc prints, none for any other text."""
+    try:
+        rows = json.loads(text)
+    except ValueError:
+        return []
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def printed(value: Any) -> str:

@@ -11,13 +11,12 @@ is left alone.
 
 from __future__ import annotations
 
-import json
 from typing import Any, Iterable, Mapping
 
 from .._base.checks import shown
 from .._base.errors import InputError
 from .kind import KindState, Reader
-from .listed import Listed, unsupported
+from .listed import Listed, rows_of, unsupported
 
 DEFAULT = "default"
 # The name by its handle; a name that is added comes last.
@@ -33,17 +32,7 @@ NAMES = [DEFAULT, *HANDLES]
 
 def parse_roots(text: str) -> dict[str, dict[str, Any]]:
     """Return ``{device: row}`` of the roots that ``tc -j qdisc show`` lists."""
-    try:
-        rows = json.loads(text)
-    except ValueError:
-        return {}
-    if not isinstance(rows, list):
-        return {}
-    return {
-        str(row["dev"]): row
-        for row in rows
-        if isinstance(row, dict) and row.get("root") and "dev" in row
-    }
+    return {str(row.get("dev")): row for row in rows_of(text) if row.get("root")}
 
 
 class Qdisc(Listed):

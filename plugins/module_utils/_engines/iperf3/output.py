@@ -11,11 +11,10 @@ times microseconds.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, Dict, NamedTuple
 
 from ..._base.errors import LabError, ParseError
-from ..engine import Part, StreamRow, object_of
+from ..engine import Part, StreamRow, number_of, object_of, optional_number
 
 Document = Dict[str, Any]
 MEGABIT = 1e6
@@ -38,19 +37,6 @@ def _list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise ParseError(f"{what} is not there, or not a list", 1)
     return value
-
-
-def _number(document: Document, key: str) -> float:
-    value = document.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
-    if not 0 <= value < 2**63 or not math.isfinite(value):
-        raise ParseError(f"{key} is out of range: {str(value)[:40]!r}", 1)
-    return float(value)
-
-
-def _optional(document: Document, key: str) -> float | None:
-    return _number(document, key) if key in document else None
 
 
 def read(text: str) -> Document:
@@ -78,9 +64,9 @@ def error_in(text: str) -> str | None:
 
 def _sizes(start: Document, options: Document) -> dict[str, int | None]:
     sizes = {
-        "message_size": _optional(options, "blksize"),
-        "send_socket_size": _optional(start, "sndbuf_actual"),
-        "recv_socket_size": _optional(start, "rcvbuf_actual"),
+        "message_size": optional_number(options, "blksize"),
+        "send_socket_size": optional_number(start, "sndbuf_actual"),
+        "recv_socket_size": optional_number(start, "rcvbuf_actual"),
     }
     return {name: None if value is None else int(value) for name, value in sizes.items()}
 
@@ -90,12 +76,12 @@ def _parts(intervals: list[Any], names: Names, began: float) -> list[Part]:
     parts = []
     for interval in intervals:
         total = object_of(object_of(interval, "an interval").get(names.interval), names.interval)
-        start = _number(total, "start")
-        end = _number(total, "end")
+        start = number_of(total, "start")
+        end = number_of(total, "end")
         # Of the first interval behind omitted ones 3.12 prints a start behind the end.
         if total.get("omitted") is True or not start < end < LONGEST:
             continue
-        rate = _number(total, "bits_per_second") / MEGABIT
+        rate = number_of(total, "bits_per_second") / MEGABIT
         parts.append((began + start, began + end, rate))
     return parts
 
@@ -105,7 +91,7 @@ def _last(intervals: list[Any]) -> float:
     ends = []
     for interval in intervals:
         total = object_of(object_of(interval, "an interval").get("sum"), "sum")
-        ends.append(_number(total, "end"))
+        ends.append(number_of(total, "end"))
     return max(ends, default=0.0)
 
 
@@ -116,9 +102,9 @@ def _arrived(end: Document, names: Names, sent: Document) -> float:
     """
     received = end.get(names.received)
     if received is not None:
-        return _number(object_of(received, names.received), "bits_per_second")
-    lost = min(100.0, _number(sent, "lost_percent"))
-    return _number(sent, "bits_per_second") * (1 - lost / 100)
+        return number_of(object_of(received, names.received), "bits_per_second")
+    lost = min(100.0, number_of(sent, "lost_percent"))
+    return number_of(sent, "bits_per_second") * (1 - lost / 100)
 
 
 def _round_trips(end: Document) -> dict[str, float | None] | None:
@@ -126,15 +112,15 @@ def _round_trips(end: Document) -> dict[str, float | None] | None:
     senders = []
     for stream in _list(end.get("streams"), "the streams of the end"):
         sender = object_of(stream, "a stream").get("sender")
-        if isinstance(sender, dict) and _optional(sender, "mean_rtt"):
+        if isinstance(sender, dict) and optional_number(sender, "mean_rtt"):
             senders.append(sender)
     if not senders:
         return None
-    means = [_number(sender, "mean_rtt") for sender in senders]
+    means = [number_of(sender, "mean_rtt") for sender in senders]
     return {
-        "min": min(_number(sender, "min_rtt") for sender in senders),
+        "min": min(number_of(sender, "min_rtt") for sender in senders),
         "mean": sum(means) / len(means),
-        "max": max(_number(sender, "max_rtt") for sender in senders),
+        "max": max(number_of(sender, "max_rtt") for sender in senders),
     }
 
 
@@ -146,15 +132,15 @@ def _row(document: Document, names: Names, test: str, began: float) -> StreamRow
     sent = object_of(sums, names.sent)
     row: Any = {
         "test": test,
-        "length": _number(options, "duration"),
-        "elapsed_s": _number(sent, "seconds"),
+        "length": number_of(options, "duration"),
+        "elapsed_s": number_of(sent, "seconds"),
         "throughput_mbps": _arrived(end, names, sent) / MEGABIT,
-        "throughput_sent_mbps": _number(sent, "bits_per_second") / MEGABIT,
+        "throughput_sent_mbps": number_of(sent, "bits_per_second") / MEGABIT,
         "transactions_per_s": None,
         "parts": _parts(_list(document.get("intervals"), "intervals"), names, began),
         "iterations": None,
-        "mss": _optional(start, "tcp_mss_default") or _optional(start, "tcp_mss"),
-        "retransmits": _optional(sent, "retransmits"),
+        "mss": optional_number(start, "tcp_mss_default") or optional_number(start, "tcp_mss"),
+        "retransmits": optional_number(sent, "retransmits"),
         "rtt_us": _round_trips(end) if test == "TCP_STREAM" else None,
     }
     row.update(_sizes(start, options))
@@ -175,7 +161,7 @@ def rows(text: str, finished: float = 0.0) -> list[StreamRow]:
     began = finished - _last(intervals) if finished else 0.0
     if options.get("protocol") == "UDP":
         return [_row(document, FORWARD, "UDP_STREAM", began)]
-    if _optional(options, "reverse"):
+    if optional_number(options, "reverse"):
         return [_row(document, FORWARD, "TCP_MAERTS", began)]
     result = [_row(document, FORWARD, "TCP_STREAM", began)]
     if REVERSE.sent in object_of(document.get("end"), "end"):

@@ -9,11 +9,10 @@ Amounts are bytes or transactions, times seconds, latencies microseconds.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, Dict
 
 from ..._base.errors import ParseError
-from ..engine import EngineCpu, Part, StreamRow, object_of
+from ..engine import EngineCpu, Part, StreamRow, number_of, object_of
 
 Document = Dict[str, Any]
 LONGEST = 1e9  # s; a longer time is not one
@@ -23,17 +22,8 @@ BITS = 8 / 1e6  # Mbit of a byte
 EARLIER_STREAMS = "beside"  # the key of the streams in an earlier version
 
 
-def _number(document: Document, key: str, most: float = 2.0**63) -> float:
-    value = document.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ParseError(f"{key} is not a number: {str(value)[:40]!r}", 1)
-    if not 0 <= value < most or not math.isfinite(value):
-        raise ParseError(f"{key} is out of range: {str(value)[:40]!r}", 1)
-    return float(value)
-
-
 def _whole(document: Document, key: str) -> int | None:
-    return int(_number(document, key)) if key in document else None
+    return int(number_of(document, key)) if key in document else None
 
 
 def _parts(value: object, factor: float) -> list[Part]:
@@ -45,10 +35,10 @@ def _parts(value: object, factor: float) -> list[Part]:
         if not isinstance(triple, list) or len(triple) != 3:
             raise ParseError(f"not an interval: {str(triple)[:40]!r}", 1)
         interval = dict(zip(("start", "end", "amount"), triple))
-        start = _number(interval, "start")
-        end = _number(interval, "end")
+        start = number_of(interval, "start")
+        end = number_of(interval, "end")
         if end > start:
-            parts.append((start, end, _number(interval, "amount") * factor / (end - start)))
+            parts.append((start, end, number_of(interval, "amount") * factor / (end - start)))
     return parts
 
 
@@ -57,7 +47,7 @@ def _latency(document: Document, key: str) -> dict[str, float | None] | None:
     if document.get(key) is None:
         return None
     latencies = object_of(document[key], key)
-    return {name: _number(latencies, name) for name in LATENCIES}
+    return {name: number_of(latencies, name) for name in LATENCIES}
 
 
 def _classes(document: Document) -> dict[int, int]:
@@ -67,16 +57,16 @@ def _classes(document: Document) -> dict[int, int]:
     for name in object_of(classes, "classes"):
         if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < MOST_CLASS):
             raise ParseError(f"not a class of latencies: {name[:40]!r}", 1)
-        counts[int(name)] = int(_number(classes, name))
+        counts[int(name)] = int(number_of(classes, name))
     return counts
 
 
 def _cpu(seconds: Document) -> EngineCpu | None:
     """Return what an end's process needed of a CPU, as shares of the time."""
-    wall = _number(seconds, "wall")
+    wall = number_of(seconds, "wall")
     if not wall:
         return None
-    return {"own": _number(seconds, "user") / wall, "kernel": _number(seconds, "system") / wall}
+    return {"own": number_of(seconds, "user") / wall, "kernel": number_of(seconds, "system") / wall}
 
 
 def _stream(document: Document, elapsed: float) -> StreamRow:
@@ -85,9 +75,9 @@ def _stream(document: Document, elapsed: float) -> StreamRow:
     if document["test"] == "TCP_MAERTS":
         sender, receiver = receiver, sender
     return {
-        "throughput_mbps": _number(receiver, "bytes") * BITS / elapsed,
-        "throughput_sent_mbps": _number(sender, "bytes") * BITS / elapsed,
-        "receive_calls_per_s": _number(receiver, "calls") / elapsed,
+        "throughput_mbps": number_of(receiver, "bytes") * BITS / elapsed,
+        "throughput_sent_mbps": number_of(sender, "bytes") * BITS / elapsed,
+        "receive_calls_per_s": number_of(receiver, "calls") / elapsed,
         "transactions_per_s": None,
         "parts": _parts(document.get("parts"), BITS),
         "mss": _whole(document, "mss"),
@@ -101,7 +91,7 @@ def _stream(document: Document, elapsed: float) -> StreamRow:
 def _requests(document: Document, elapsed: float) -> StreamRow:
     row: StreamRow = {
         "throughput_mbps": None,
-        "transactions_per_s": _number(document, "transactions") / elapsed,
+        "transactions_per_s": number_of(document, "transactions") / elapsed,
         "parts": _parts(document.get("parts"), 1.0),
         "latency_us": _latency(document, "latency") or {},
         "latency_classes": _classes(document),
@@ -113,7 +103,7 @@ def _requests(document: Document, elapsed: float) -> StreamRow:
 
 
 def _row(document: Document) -> StreamRow:
-    elapsed = _number(document, "elapsed", LONGEST)
+    elapsed = number_of(document, "elapsed", LONGEST)
     if not elapsed:
         raise ParseError("elapsed is nothing", 1)
     client = object_of(document.get("client"), "client")
@@ -125,7 +115,7 @@ def _row(document: Document) -> StreamRow:
     )
     row.update(
         test=document["test"],
-        length=_number(document, "length", LONGEST),
+        length=number_of(document, "length", LONGEST),
         elapsed_s=elapsed,
         engine_cpu={"client": _cpu(client), "server": _cpu(server)},
     )

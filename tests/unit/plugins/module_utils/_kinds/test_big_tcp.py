@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds.big_tcp import BIG_TCP, parse_links
+from ansible_collections.offload.lab.plugins.module_utils._kinds.big_tcp import BIG_TCP
+from ansible_collections.offload.lab.plugins.module_utils._kinds.listed import rows_of
 
 ROW = {
     "ifname": "eth0",
@@ -23,7 +24,7 @@ NEWER = {**ROW, "gso_ipv4_max_size": 65536, "gro_ipv4_max_size": 65536}
 
 
 def state(row):
-    return BIG_TCP.state(parse_links(json.dumps([row])).get("eth0"), None)
+    return BIG_TCP.state(rows_of(json.dumps([row]))[0], None)
 
 
 def plan(settings, row=None, report_fixed=False):
@@ -78,4 +79,4 @@ def test_a_snapshot_keeps_what_is_listed_alone():
 
 @given(st.one_of(st.text(), st.recursive(st.none() | st.text(), st.lists).map(json.dumps)))
 def test_any_text_is_a_listing(text):
-    assert isinstance(parse_links(text), dict)
+    assert isinstance(rows_of(text), list)
