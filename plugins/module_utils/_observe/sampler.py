@@ -47,14 +47,12 @@ class SampledDevice(TypedDict, total=False):
     alike: bool
 
 
-def open_socket(
-    family: int, kind: int, protocol: int = 0, netns: str | None = None
-) -> socket.socket:
+def open_socket(family: int, kind: int, netns: str | None) -> socket.socket:
     """Return a socket that lives in the named network namespace; this thread is back in its own
     afterwards.
     """
     with host_netns.inside(netns):
-        return socket.socket(family, kind, protocol)
+        return socket.socket(family, kind)
 
 
 def _request(device: SampledDevice, extra: bytes) -> bytes:

@@ -15,6 +15,7 @@ from typing import Iterable, NamedTuple
 WIDTH = 400  # pixels: two figures side by side on a screen or on paper, one on a phone
 LETTER = 6.5  # pixels that a letter of a label takes on average, in a wide font
 ROW = 19
+LEGEND_TOP = 11
 COLOURS = (
     "ink",
     "muted",
@@ -146,22 +147,21 @@ def row_labels(
         figure.words((right, middle), short(name, int((right - 4) / LETTER)), anchor="end")
 
 
-def legend(
-    figure: Figure, items: Iterable[tuple[str, str, str]], top: float = 11, x_left: float = 8
-) -> None:
+def legend(figure: Figure, items: Iterable[tuple[str, str, str]]) -> None:
     """Write a legend in one line; ``items`` are (word, classes, form): square, dot, circle, cross,
     line or nothing.
     """
+    x_left = 8.0
     forms = {
-        "square": lambda x: square(x, top, 5),
-        "small square": lambda x: square(x, top, 2.5),
-        "circle": lambda x: circle(x, top, 2.6),
-        "cross": lambda x: cross(x, top, 3),
-        "line": lambda x: line((x - 6, top), (x + 6, top)),
-        "dot": lambda x: dot(x, top),
+        "square": lambda x: square(x, LEGEND_TOP, 5),
+        "small square": lambda x: square(x, LEGEND_TOP, 2.5),
+        "circle": lambda x: circle(x, LEGEND_TOP, 2.6),
+        "cross": lambda x: cross(x, LEGEND_TOP, 3),
+        "line": lambda x: line((x - 6, LEGEND_TOP), (x + 6, LEGEND_TOP)),
+        "dot": lambda x: dot(x, LEGEND_TOP),
     }
     for word, css, form in items:
         if form:
             figure.shape(css, [forms[form](x_left + 5)])
-        figure.words((x_left + (14 if form else 0), top), word, "small muted")
+        figure.words((x_left + (14 if form else 0), LEGEND_TOP), word, "small muted")
         x_left += 24 + 6 * len(word)

@@ -64,7 +64,7 @@ def _largest_by_chance(series: np.ndarray) -> np.ndarray:
     return largest
 
 
-def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
+def change_points(series: np.ndarray) -> list[Change]:
     """Return the changes in logarithms (series, campaigns without gaps), in the order of time."""
     campaigns = series.shape[1]
     changes: list[Change] = []
@@ -78,7 +78,7 @@ def change_points(series: np.ndarray, alpha: float = ALPHA) -> list[Change]:
         chance = _largest_by_chance(part)
         split = int(sizes.max(axis=0).argmax())
         p = (chance[None, :] >= sizes[:, split, None] * TIE).mean(axis=1)
-        shown = np.flatnonzero(p <= alpha * (end - start) / campaigns).tolist()
+        shown = np.flatnonzero(p <= ALPHA * (end - start) / campaigns).tolist()
         if shown:
             middle = start + split + SHORTEST
             changes.append(Change(middle, start, end, float(p.min()), shown))

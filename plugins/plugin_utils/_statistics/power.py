@@ -27,9 +27,7 @@ BLOCKS = (FEWEST_BLOCKS, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100)  # that a plan is
 
 
 @functools.lru_cache(maxsize=None)
-def detectable_factor(
-    blocks: int, effects: int, alpha: float = ALPHA, power: float = POWER
-) -> float | None:
+def detectable_factor(blocks: int, effects: int) -> float | None:
     """Return the smallest detectable mean of ``blocks`` normal differences, in their standard
     deviations.
 
@@ -50,7 +48,7 @@ def detectable_factor(
     def missing(effect: float) -> float:
         sums = np.abs(noise_sums + effect * sign_sums)
         p = (np.maximum(sums, others) >= sums[:, :1] * (1 - 1e-12))[:, 1:].sum(axis=1) + 1.0
-        return float((p / signs.shape[1] <= alpha).mean()) - power
+        return float((p / signs.shape[1] <= ALPHA).mean()) - POWER
 
     # The standard library's search: to import scipy.optimize takes 0.7 s of each campaign and report.
     steps = range(round(LARGEST / STEP))

@@ -97,13 +97,13 @@ def refuse_temporary(folder: str, environment: Mapping[str, str]) -> None:
         )
 
 
-def to_fetch(folder: str, files: Files, names: Iterable[str] = RECORD) -> list[str]:
+def to_fetch(folder: str, files: Files) -> list[str]:
     """Return the files of the store that the folder lacks.
 
     A record that has the store's and more is kept.
     """
     lacking = []
-    for name in names:
+    for name in RECORD:
         path = os.path.join(folder, name)
         if name in files and not (
             os.path.exists(path) and _begins_with(path, files[name], name == TRIALS)

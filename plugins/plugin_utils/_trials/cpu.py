@@ -105,14 +105,12 @@ def _counts_between(before: dict[int, int], after: dict[int, int]) -> dict[int, 
 
 
 def softirq_counts(
-    before: dict[str, dict[int, int]],
-    after: dict[str, dict[int, int]],
-    names: Iterable[str] = NET_SOFTIRQS,
+    before: dict[str, dict[int, int]], after: dict[str, dict[int, int]]
 ) -> dict[str, dict[int, int]]:
-    """Return ``{softirq: {cpu: count}}`` between two parsed snapshots."""
+    """Return ``{softirq: {cpu: count}}`` of the network between two parsed snapshots."""
     return {
         name: _counts_between(before[name], after[name])
-        for name in names
+        for name in NET_SOFTIRQS
         if name in before and name in after
     }
 
