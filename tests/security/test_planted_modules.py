@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets.sockets import Sockets
 from ansible_collections.offload.lab.plugins.module_utils._host import files, runner, script
 from ansible_collections.offload.lab.tests.support import CHECKOUT, run
 
@@ -68,16 +68,16 @@ def test_a_script_sees_the_standard_library_alone(monkeypatch, tmp_path):
 
 
 def test_nobody_can_change_a_script_that_is_held():
-    with script.held(command.text(), 197), pytest.raises(PermissionError):
+    with script.held(Sockets().text(), 197), pytest.raises(PermissionError):
         os.write(197, b"import os")
 
 
 def test_without_a_memfd_the_script_is_in_our_own_folder(monkeypatch, tmp_path):
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(files, "STATE_FOLDER", str(tmp_path / "state"))
-    with script.held(command.text(), 197):
+    with script.held(Sockets().text(), 197):
         assert os.readlink("/proc/self/fd/197").startswith(str(tmp_path / "state"))
-        assert Path("/proc/self/fd/197").read_text() == command.text()
+        assert Path("/proc/self/fd/197").read_text() == Sockets().text()
 
 
 def test_processes_start_in_the_root_folder(monkeypatch, tmp_path):

@@ -25,9 +25,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines import door
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command as payload
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import command as sockets
 from ansible_collections.offload.lab.plugins.module_utils._host import confined
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
     in_thread,
@@ -40,6 +38,7 @@ from ansible_collections.offload.lab.tests.security import stranger
 from ansible_collections.offload.lab.tests.support import each_day
 
 TOKEN = "0123456789abcdef" * 2
+payload, sockets = engine_named("payload"), engine_named("sockets")
 SERVER, PEER, STRANGER = (f"ol-str{os.getpid()}-{name}" for name in "spx")
 ADDRESS = "198.18.91.2"
 PORT = 12868

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import (
     Any,
     ContextManager,
@@ -227,6 +227,38 @@ class Engine:
         prints no clock.
         """
         raise NotImplementedError
+
+
+class ScriptEngine(Engine):
+    """An engine whose client and server are one Python script of ours."""
+
+    program = script.PYTHON
+    served_by = script.PYTHON
+    reads_token = True
+    asks = script.VERSION
+    descriptor = 0  # from which both ends read the script
+    verb = ""  # of the client, in its command line
+    files: tuple[ModuleType, ...] = ()  # that the script is made of
+
+    def text(self) -> str:
+        """Return the script."""
+        return script.text_of(*self.files)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of an end."""
+        return [*script.argv(self.descriptor), *arguments]
+
+    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
+        return self.command("serve", address, str(port))
+
+    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
+        return script.held(self.text(), self.descriptor)
+
+    def inherited(self) -> ContextManager[tuple[int, ...]]:
+        return script.held(self.text(), self.descriptor)
+
+    def started(self, argv: Sequence[str]) -> bool:
+        return script.runs(argv, self.descriptor, self.verb)
 
 
 def seconds(engine: Engine, load: Load) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import Any, Required, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
-from ...module_utils._engines.payload.command import TEST as PAYLOAD
+from ...module_utils._engines.payload.result import TEST as PAYLOAD
 from ...module_utils._engines.workload import Workload
 
 PRESETS: dict[str, dict[str, Any]] = {

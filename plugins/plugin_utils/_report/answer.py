@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...module_utils._engines.payload.command import TEST as PAYLOAD
+from ...module_utils._engines.payload.result import TEST as PAYLOAD
 from .._analysis.metrics import MAIN
 from .._analysis.result import (
     Analysis,

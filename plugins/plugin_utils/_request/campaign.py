@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...module_utils._base import network
 from ...module_utils._engines.engines import candidates, engine_named
-from ...module_utils._engines.payload.command import TEST as PAYLOAD
+from ...module_utils._engines.payload.result import TEST as PAYLOAD
 from ...module_utils._engines.sockets.sockets import Sockets
 from ...module_utils._engines.workload import engines_of
 from ...module_utils._iproute.parse import Link

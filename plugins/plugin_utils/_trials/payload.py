@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from ...module_utils._engines.payload.command import TEST
 from ...module_utils._engines.payload.result import (
     CHECKS,
     COUNTS,
     DIRECTIONS,
+    TEST,
     Check,
     Payload,
     Pings,

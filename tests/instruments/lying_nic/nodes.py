@@ -14,7 +14,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command, result
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload.payload import (
+    PayloadCheck,
+)
 from ansible_collections.offload.lab.plugins.module_utils._engines.wire import TOKEN_VARIABLE
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults, wire
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
@@ -116,7 +119,7 @@ class Nodes:
 @contextlib.contextmanager
 def served(nodes: Nodes, address: str = SERVER) -> Iterator[None]:
     """Run the server in the second node until the block ends."""
-    inside = ["ip", "netns", "exec", nodes.spaces[1], sys.executable, "-c", command.text()]
+    inside = ["ip", "netns", "exec", nodes.spaces[1], sys.executable, "-c", PayloadCheck().text()]
     argv = [*inside, "serve", address, PORT]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, text=True) as server:
         try:
@@ -141,7 +144,7 @@ def checked(
         f"{TOKEN_VARIABLE}={TOKEN}",
         sys.executable,
         "-c",
-        command.text(),
+        PayloadCheck().text(),
         "check",
         address,
         PORT,

@@ -5,34 +5,31 @@
 
 from __future__ import annotations
 
-from typing import ContextManager, Sequence
+from typing import Sequence
 
 from ..._base.errors import InputError, ParseError
-from ..._host import script
-from ..engine import Endpoint, Engine, Load, StreamRow
-from . import command, result
+from .. import wire
+from ..engine import Endpoint, Load, ScriptEngine, StreamRow
+from . import result, traffic
 
 
-class PayloadCheck(Engine):
+class PayloadCheck(ScriptEngine):
     """TCP and UDP of known content, both directions, all sizes; Python alone."""
 
     name = "payload"
-    tests = (command.TEST,)
+    tests = (result.TEST,)
     called = "the check of the payload"
     server = "the server of payload checks"
-    program = script.PYTHON
-    served_by = script.PYTHON
-    reads_token = True
     ends_on_time = False  # the last rounds of all kinds are finished, whatever the path delays
-    asks = script.VERSION
+    descriptor = 199
+    verb = "check"
+    files = (wire, traffic)
     offers = ("rate_mbps",)
     port_offset = 3
 
     def refuse(self, load: Load) -> None:
         if load["confidence"]:
-            raise InputError(
-                "a check of the payload has no confidence interval", repr(command.TEST)
-            )
+            raise InputError("a check of the payload has no confidence interval", repr(result.TEST))
 
     def can_warm_up(self, load: Load) -> bool:
         return False
@@ -40,19 +37,8 @@ class PayloadCheck(Engine):
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         port = end["port"] + self.port_offset
         rate = load.get("rate_mbps", 0.0)
-        return command.check_argv(end["address"], port, load["duration"], rate, end["local"])
-
-    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
-        return command.serve_argv(address, port)
-
-    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
-        return command.descriptors()
-
-    def inherited(self) -> ContextManager[tuple[int, ...]]:
-        return command.descriptors()
-
-    def started(self, argv: Sequence[str]) -> bool:
-        return script.runs(argv, command.DESCRIPTOR, "check")
+        there = [end["address"], str(port), str(load["duration"]), f"{rate:g}"]
+        return self.command("check", *there, *([end["local"]] if end["local"] else []))
 
     def ended_early(self, raw: str) -> bool:
         try:
@@ -65,7 +51,7 @@ class PayloadCheck(Engine):
         arrived = sum(check["bytes"] for check in payload["checks"].values())
         return [
             {
-                "test": command.TEST,
+                "test": result.TEST,
                 "throughput_mbps": arrived * 8 / payload["elapsed_s"] / 1e6,
                 "elapsed_s": payload["elapsed_s"],
                 "length": payload["elapsed_s"],

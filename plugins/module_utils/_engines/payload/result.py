@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from ..._base.errors import ParseError
 from ..engine import object_of
 
+TEST = "PAYLOAD"
 DIRECTIONS = ("forward", "reverse")
 CHECKS = ("tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse")
 COUNTS = (

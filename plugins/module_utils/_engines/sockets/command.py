@@ -1,21 +1,15 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: a workload and an endpoint become the command line of :mod:`.traffic`."""
+"""Pure: a workload and an endpoint become the options of :mod:`.traffic`."""
 
 from __future__ import annotations
 
-import json
-from typing import Any, ContextManager
+from typing import Any
 
-from ..._host import script
-from .. import wire
 from ..engine import Endpoint, Load
-from . import traffic
 
 LOADED = "TCP_LOADED_RR"  # requests while streams run
-DESCRIPTOR = 198
-SCRIPT = script.argv(DESCRIPTOR)
 # Keys of a workload that a process receives where the workload has them.
 TOLD = (
     "message_size",
@@ -64,23 +58,3 @@ def loaded_options(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
         **options,
         "streams": [options_of(load, "TCP_STREAM", end, port, index) for index in streams],
     }
-
-
-def measure_argv(what: dict[str, Any]) -> list[str]:
-    """Return the command line of a process of the client."""
-    return [*SCRIPT, "measure", json.dumps(what)]
-
-
-def serve_argv(address: str, port: int) -> list[str]:
-    """Return the command line of the server."""
-    return [*SCRIPT, "serve", address, str(port)]
-
-
-def text() -> str:
-    """Return the script that both ends run."""
-    return script.text_of(wire, traffic)
-
-
-def descriptors() -> ContextManager[tuple[int, ...]]:
-    """Hold the script open, for processes that are started meanwhile; give what they inherit."""
-    return script.held(text(), DESCRIPTOR)

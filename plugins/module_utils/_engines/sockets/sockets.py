@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from typing import ContextManager, Sequence
+import json
+from typing import Sequence
 
 from ..._base.errors import InputError
-from ..._host import script
-from ..engine import SHORTEST, Endpoint, Engine, Line, Load, StreamRow
+from .. import wire
+from ..engine import SHORTEST, Endpoint, Line, Load, ScriptEngine, StreamRow
 from ..wire import LARGEST_DATAGRAM
-from . import command, output
+from . import command, output, traffic
 from .traffic import DATAGRAM, LARGEST, MESSAGES
 
 
-class Sockets(Engine):
+class Sockets(ScriptEngine):
     """Plain sockets, by Python alone: what no package does, and what hosts without a package need."""
 
     name = "sockets"
@@ -31,10 +32,9 @@ class Sockets(Engine):
     offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")
     called = "the load by sockets"
     server = "the server of loads by sockets"
-    program = script.PYTHON
-    served_by = script.PYTHON
-    reads_token = True
-    asks = script.VERSION
+    descriptor = 198
+    verb = "measure"
+    files = (wire, traffic)
     port_offset = 4
     clock = SHORTEST
 
@@ -74,7 +74,7 @@ class Sockets(Engine):
 
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         port = end["port"] + self.port_offset
-        return command.measure_argv(command.options_of(load, test, end, port, index))
+        return self.command("measure", json.dumps(command.options_of(load, test, end, port, index)))
 
     def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
         """Return the processes of a cell; loaded requests are one, which starts the streams
@@ -84,19 +84,7 @@ class Sockets(Engine):
             return super().lines(load, endpoints)
         end = endpoints[0]
         what = command.loaded_options(load, end, end["port"] + self.port_offset)
-        return [Line(command.measure_argv(what), end)]
-
-    def serve(self, address: str, port: int, count: int = 1) -> list[str]:
-        return command.serve_argv(address, port)
-
-    def server_inherited(self) -> ContextManager[tuple[int, ...]]:
-        return command.descriptors()
-
-    def inherited(self) -> ContextManager[tuple[int, ...]]:
-        return command.descriptors()
-
-    def started(self, argv: Sequence[str]) -> bool:
-        return script.runs(argv, command.DESCRIPTOR, "measure")
+        return [Line(self.command("measure", json.dumps(what)), end)]
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
         return output.rows(raw)

@@ -18,13 +18,8 @@ from hypothesis import strategies as st
 from ansible_collections.offload.lab.plugins.module_utils._base import network
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._engines import wire, workload
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import (
-    command as payload_command,
-)
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import traffic as payload
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
-    command as sockets_command,
-)
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import sockets
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
     traffic as sockets_traffic,
@@ -57,9 +52,9 @@ def test_no_name_of_a_script_is_defined_in_both_of_its_files(traffic):
     assert defined(wire) & defined(traffic) == set()
 
 
-@pytest.mark.parametrize("engine", [sockets_command, payload_command])
+@pytest.mark.parametrize("engine", ["sockets", "payload"])
 def test_a_script_imports_the_standard_library_alone(engine):
-    for node in ast.walk(ast.parse(engine.text())):
+    for node in ast.walk(ast.parse(engine_named(engine).text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0
             assert node.module in ("__future__", *sys.stdlib_module_names)

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload.result import COUNTS
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import guards, payload, trials
 
@@ -227,7 +227,10 @@ def check_of_payload(**counts):
 
 def trial_of_payload(rc=0, raw="", **more):
     cell = {**cells()[0], "workload": {"name": "check", "test": "PAYLOAD", "duration": 1}}
-    stream = {**row()["streams"][0], "argv": command.check_argv("198.18.0.2", 1, 1, 0, None)}
+    stream = {
+        **row()["streams"][0],
+        "argv": engine_named("payload").command("check", "198.18.0.2", "1", "1", "0"),
+    }
     trial_found = {"streams": [{**stream, "rc": rc, "raw": raw}], **more}
     record = trials.trial(cell, row(**trial_found), NAMES)
     jsonschema.validate(record, SCHEMA)

@@ -22,7 +22,6 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
     engine_that_started,
 )
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
-    command,
     output,
     traffic,
 )
@@ -205,7 +204,7 @@ def server():
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     ours = engine_named("sockets")
-    argv = [sys.executable, "-c", command.text(), *ours.serve("127.0.0.1", port)[3:]]
+    argv = [sys.executable, "-c", ours.text(), *ours.serve("127.0.0.1", port)[3:]]
     with subprocess.Popen(argv, start_new_session=True, stdin=subprocess.PIPE) as process:
         process.stdin.write(json.dumps({"token": TOKEN, "peers": ["127.0.0.1"]}).encode())
         process.stdin.close()
