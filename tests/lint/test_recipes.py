@@ -211,7 +211,9 @@ def test_a_kind_of_the_host(tmp_path):
     copy.new(f"{KINDS}/toy_backlog.py", KIND)
     file = f"{KINDS}/kinds.py"
     copy.edit(file, "    BUSY_POLL,\n", "    BUSY_POLL,\n    TOY,\n")
-    copy.edit(file, "import RFS, RPS, XPS\n", "import RFS, RPS, XPS\nfrom .toy_backlog import TOY\n")
+    copy.edit(
+        file, "import RFS, RPS, XPS\n", "import RFS, RPS, XPS\nfrom .toy_backlog import TOY\n"
+    )
     copy.python(USE_KIND)
 
 

@@ -46,8 +46,7 @@ from .._statistics.states import margin
 from .._trials.guards import excluded
 from .._trials.nouns import NOTHING, Trial
 from . import model
-from .model import Posterior
-from .terms import terms_of
+from .model import Posterior, terms_of
 
 PART = "search"  # of a visit and of its trials
 # Probability that no combination is better than the best one by more than matters.

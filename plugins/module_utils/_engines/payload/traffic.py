@@ -315,9 +315,9 @@ def tcp_info(connection: socket.socket) -> dict[int, int]:
     return {offset: NUMBER.unpack_from(info, offset)[0] for offset in places}
 
 
-def sent_again(connection: socket.socket) -> int:
-    """Return how many segments were retransmitted for which the receiver did not say that they had
-    arrived before (D-SACK, RFC 2883), once all are acknowledged.
+def retransmitted_segments(connection: socket.socket) -> int:
+    """Return how many segments were retransmitted, once all are acknowledged. Segments that the receiver
+    reports as duplicates (D-SACK, RFC 2883) do not count.
     """
     began = time.monotonic()
     while True:
@@ -333,10 +333,10 @@ def sent_again(connection: socket.socket) -> int:
 def segments_lost(again: int, sent: int, arrived: int) -> int:
     """Return how many segments of a connection were lost on the way.
 
-    Busy CPUs reorder segments, and TCP sends again what only arrives later. Not each D-SACK that says
-    so reaches the sender. So no more were lost than left one end and did not arrive at the other.
-    That alone does not count them: where a virtual card joins segments, the kernel counts one for all
-    of them.
+    Busy CPUs reorder segments, and TCP retransmits segments that only arrive later. Not each D-SACK that
+    says so reaches the sender. So the result is at most the number that left one end and did not
+    arrive at the other. That number alone is wrong where a virtual card joins segments: the kernel
+    counts one for all of them.
     """
     return min(again, max(0, sent - arrived))
 
@@ -853,7 +853,7 @@ def _part(
         control.say(sent=sent, bytes=amount)
         return
     sent, amount = send_messages(sock, messages, seconds, rate)
-    again = sent_again(sock)
+    again = retransmitted_segments(sock)
     control.say(sent=sent, bytes=amount, again=again, left=tcp_info(sock)[DATA_SEGS_OUT])
 
 
@@ -898,7 +898,7 @@ class Client:
             if direction == "forward":
                 sent, _amount = send_messages(data, messages, TCP_ROUND, self.rate)
                 arrived = self.control.hear()
-                again = sent_again(data)
+                again = retransmitted_segments(data)
                 self.control.say(do="segments")
                 there = int(str(self.control.hear()["arrived"]))
                 lost = segments_lost(again, tcp_info(data)[DATA_SEGS_OUT], there)

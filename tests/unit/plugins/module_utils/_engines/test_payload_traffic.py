@@ -43,7 +43,7 @@ def test_both_ends_of_a_connection_count_its_segments():
         other = stack.enter_context(server.accept()[0])
         far_end.sendall(b"seen")
         assert other.recv(4) == b"seen"
-        assert traffic.sent_again(far_end) == 0
+        assert traffic.retransmitted_segments(far_end) == 0
         assert traffic.tcp_info(far_end)[traffic.DATA_SEGS_OUT] == 1
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._search import model
-from ansible_collections.offload.lab.plugins.plugin_utils._search.terms import (
+from ansible_collections.offload.lab.plugins.plugin_utils._search.model import (
     MOST_FACTORS_WITH_TRIPLES,
     Terms,
     terms_of,
