@@ -13,7 +13,8 @@ from __future__ import annotations
 import pathlib
 import sys
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.payload import command, result
+from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._across import kernels, kernels_page
 from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare_folders
 from ansible_collections.offload.lab.plugins.plugin_utils._across.comparison_text import (
@@ -249,7 +250,7 @@ def broken_hop(folder):
 
 def payload_stream():
     """Return the process of a check of the payload between two pods."""
-    argv = command.check_argv("10.244.2.5", 12868, 2, 0.0, "10.244.1.5")
+    argv = engine_named("payload").command("check", "10.244.2.5", "12868", "2", "0", "10.244.1.5")
     times = {"started": 0.0, "finished": 2.0}
     return {"netns": "cni-node1", "argv": argv, "rc": 0, "raw": "", "stderr": "", **times}
 

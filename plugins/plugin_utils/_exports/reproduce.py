@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
 from ...module_utils._base.quoting import shell_line
-from ...module_utils._engines.payload.command import TEST
-from ...module_utils._engines.payload.result import CHECKS
+from ...module_utils._engines.payload.result import CHECKS, TEST
 from ...module_utils._ethtool.alias import argument_name
 from .._analysis.blame import holds
 from .._analysis.campaign_verdicts import bits_of, features_of
