@@ -85,7 +85,7 @@ def test_checksums_are_made_again_at_the_far_end(fault, wrong):
 
 
 def test_all_but_ping_fails():
-    with Nodes("checksum_unfilled:1:tx") as nodes, served(nodes):
+    with Nodes("checksum_unfilled:1:tx+above=300") as nodes, served(nodes):
         result = checked(nodes, 1)
     assert payload.trouble(result)
     assert result["pings"] == {"small": True, "large": True}

@@ -18,7 +18,8 @@ from .._campaign.nouns import Factor, Plan
 from .._paths.path import UNDERLAY
 from .result import Hop
 
-ON_THE_WAY_OUT = ("host", "tenant", "tenant_port", "tunnel", UNDERLAY)
+# The node receives by a tenant's port what the tenant sends: that port sends to the tenant alone.
+ON_THE_WAY_OUT = ("host", "tenant", "tunnel", UNDERLAY)
 
 
 class Explanation(NamedTuple):
@@ -28,9 +29,13 @@ class Explanation(NamedTuple):
     condition: dict[str, bool]  # the hop's own factor first
 
 
+def _is_on_the_way_out(factor: Factor) -> bool:
+    return factor["devices"][0] in ON_THE_WAY_OUT
+
+
 def _rank(factor: Factor) -> int:
-    name = factor["devices"][0]
-    return ON_THE_WAY_OUT.index(name) if name in ON_THE_WAY_OUT else 0
+    """Return the place of a hop on the way out; hops that are not on it come first."""
+    return ON_THE_WAY_OUT.index(factor["devices"][0]) if _is_on_the_way_out(factor) else -1
 
 
 def chains(plan: Plan) -> list[list[Factor]]:
@@ -50,10 +55,13 @@ def chains(plan: Plan) -> list[list[Factor]]:
 def explanations(chain: list[Factor]) -> list[Explanation]:
     """Return the hops of one end at which a setting can break."""
     hops: list[Explanation] = []
-    for index, factor in enumerate(chain):
+    before: list[str] = []
+    for factor in chain:
         hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
-        before = reversed(chain[: index + 1])
-        hops.append(Explanation(hop, {hop_factor["name"]: True for hop_factor in before}))
-        if index:
-            hops.append(Explanation(hop, {factor["name"]: True}))
+        hops.append(Explanation(hop, {factor["name"]: True}))
+        if not _is_on_the_way_out(factor):
+            continue
+        before.insert(0, factor["name"])
+        if len(before) > 1:
+            hops.append(Explanation(hop, dict.fromkeys(before, True)))
     return hops

@@ -55,6 +55,12 @@ def plan_of(setting, classes, seed, rate):
     )
 
 
+def _met(devices):
+    """Return the classes of devices that a packet meets on its way out, up to these."""
+    way_out = chains.ON_THE_WAY_OUT
+    return way_out[: way_out.index(devices) + 1] if devices in way_out else (devices,)
+
+
 class Chain(curing.Machine):
     """Devices of two ends; one device breaks a setting."""
 
@@ -63,8 +69,7 @@ class Chain(curing.Machine):
             (factor["sides"][0], factor["devices"][0]): factor["name"] for factor in plan["factors"]
         }
         (setting,), side, devices = truth.settings, truth.side, truth.devices
-        reached = chains.ON_THE_WAY_OUT[: chains.ON_THE_WAY_OUT.index(devices) + 1]
-        met = reached if setting in OUT else (devices,)
+        met = _met(devices) if setting in OUT else (devices,)
         acting = tuple(by_hop[side, name] for name in met if (side, name) in by_hop)
         super().__init__({acting: rate}, noise, seed, plan["workloads"][0]["duration"])
 

@@ -101,7 +101,7 @@ def test_the_verdict_names_the_hop(causes_seen, message):
     wrong = {**found()["checks"]["tcp_forward"], **causes_seen}
     for visit in plan["visits"]:
         levels = plan["profiles"][visit["profile"]]["levels"]
-        sent = ["tx_at_client_tenant", "tx_at_client_tenant_port", "tx_at_client_tunnel"]
+        sent = ["tx_at_client_tenant", "tx_at_client_tunnel"]
         checked = (
             found(checks={"tcp_forward": wrong})
             if all(levels[name] == "on" for name in sent)
