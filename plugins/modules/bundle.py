@@ -74,5 +74,5 @@ files:
   returned: success
   type: list
   elements: str
-  sample: [REPLACED.txt, analysis.json, issue.md, manifest.json, plan.json, trials.jsonl]
+  sample: [REPLACED.txt, manifest.json, plan.json, trials.jsonl]
 """
