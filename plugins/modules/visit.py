@@ -559,15 +559,15 @@ def probe_of(module: AnsibleModule, options: dict[str, Any] | None) -> Probe | N
         return None
     if not path_is_tested(module.params):
         return Probe(**options)
-    reasons = []
+    reason = ""
     for seconds in CONNECT_S:
         try:
             probe = Probe(**options, timeout=seconds, patience=PROBE_S)
             probe.clock()
             return probe
         except (LabError, OSError) as error:
-            reasons.append(error)
-    module.warn(f"The probe of the other node cannot be reached ({reasons[-1]}). {UNSEEN}")
+            reason = str(error)
+    module.warn(f"The probe of the other node cannot be reached ({reason}). {UNSEEN}")
     return None
 
 

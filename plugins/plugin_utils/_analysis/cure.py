@@ -34,6 +34,7 @@ from .result import Blame, Trials
 OF_TROUBLE = 0.8  # of the 5 %
 OF_LESSER = 0.15  # for losses that a network may have without a fault
 OF_AS_FOUND = 0.05  # for the state as found, where no setting explains the trouble
+LATE_EACH = 0.25  # connections in a trial that needed a second SYN
 MOST_TOGETHER = 6  # settings that a cure switches off, without the settings that need them
 Place = tuple[str, int]  # path, MTU
 
@@ -171,7 +172,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
         checks=trials_of(tallies),
         paths=list(dict.fromkeys(path for path, _mtu in ill)),
         rate=min(map(_rate, blamed)),
-        small_too=nothing_passes or _late(troubled) >= LATE_CONNECTIONS,
+        small_too=nothing_passes or _strikes_small(troubled),
         often=nothing_passes or _faults_each(troubled) >= OFTEN,
     )
 
@@ -182,16 +183,19 @@ def _in_trouble(checks: Checks, where: Place) -> list[Tally]:
     return [tally for tally in profiles if tally["troubled"] == tally["trials"]]
 
 
-def _late(tallies: Iterable[Tally]) -> int:
-    """Return how many connections needed a second SYN: a packet that no device cuts."""
+def _strikes_small(tallies: Sequence[Tally]) -> bool:
+    """Return whether SYNs were lost, too: packets that no device cuts. A path that loses one now and
+    then has fewer in a trial.
+    """
     checks = [tally["whole"]["checks"].values() for tally in tallies]
-    return sum(check["late"] for check in itertools.chain.from_iterable(checks))
+    late = sum(check["late"] for check in itertools.chain.from_iterable(checks))
+    return late >= max(LATE_CONNECTIONS, LATE_EACH * trials_of(tallies).trials)
 
 
 def _faults_each(tallies: Sequence[Tally]) -> float:
     """Return the faults in a trial, on average."""
-    trials = sum(tally["trials"] for tally in tallies)
-    return sum(faults(tally["whole"]) for tally in tallies) / max(1, trials)
+    met = sum(faults(tally["whole"]) for tally in tallies)
+    return met / max(1, trials_of(tallies).trials)
 
 
 def _rate(blame: Blame) -> float:

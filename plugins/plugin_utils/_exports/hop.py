@@ -19,6 +19,7 @@ from .._campaign.factors import ENDS
 from .._campaign.interim import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
 from .._campaign.plan_file import paths_of
+from .._trials.payload import SHORTEST
 
 TROUBLED = 8.0  # trials in trouble that each profile should have if it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
@@ -26,7 +27,6 @@ FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
 FEWEST_OF_ONE_CLASS = 6
 NEARLY_EACH = 0.9
 SHORT = 2.0  # s of a check that such a fault needs
-SHORTEST = 1.0  # s of a check where a fault strikes often, or nothing passes
 MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 

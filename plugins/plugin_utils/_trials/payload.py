@@ -56,6 +56,7 @@ MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other tra
 MOST_REASONS = 3
 LATE_CONNECTIONS = 2
 OFTEN = 40  # faults in a check of 4 s at most: one of a second has enough to be in trouble
+SHORTEST = 1.0  # s of a check where a fault strikes often, or nothing passes
 
 
 class Corrupted(TypedDict):

@@ -40,7 +40,6 @@ from .nouns import (
 from .streams import summarise
 
 SCHEMA = 1
-ONE_SECOND = 1.0
 STRIKES: tuple[Literal["path_stopped", "interrupted"], ...] = ("path_stopped", "interrupted")
 # Features that act on forwarded datagrams: streams of TCP do not show them
 BY_DATAGRAMS = ("rx-udp-gro-forwarding", "rx-gro-list")
@@ -167,7 +166,7 @@ def shortened(
         return list(cells)
     return [
         (
-            {**cell, "workload": {**cell["workload"], "duration": ONE_SECOND}}
+            {**cell, "workload": {**cell["workload"], "duration": payload.SHORTEST}}
             if (AS_FOUND, cell["pair"], cell["path"]) in struck
             else cell
         )

@@ -975,9 +975,9 @@ def check(
     before = counters()
     began = time.monotonic()
     # While the client connects: on a dead path each of them takes a second.
-    thread = concurrent.futures.ThreadPoolExecutor(1)
-    small = thread.submit(echoed, *there, SMALL_PING)
-    thread.shutdown(wait=False)
+    executor = concurrent.futures.ThreadPoolExecutor(1)
+    small = executor.submit(echoed, *there, SMALL_PING)
+    executor.shutdown(wait=False)
     try:
         client = Client(address, port, rate, local)
     except OSError as problem:
