@@ -91,9 +91,15 @@ def tso(lab):
     )
 
 
-def test_the_whole_workflow_to_an_applied_and_reverted_setting(awx_lab):
+def set_tso(lab, value):
+    """Set TSO of the underlay on both nodes."""
     for node in (1, 2):
-        awx_lab.lab.inside(node, "ethtool", "-K", "underlay0", "tso", "off")
+        lab.inside(node, "ethtool", "-K", "underlay0", "tso", value)
+
+
+def test_the_whole_workflow_to_an_applied_and_reverted_setting(awx_lab, request):
+    set_tso(awx_lab.lab, "off")
+    request.addfinalizer(lambda: set_tso(awx_lab.lab, "on"))  # other tests begin with it on
     state_before = awx_lab.lab.state()
     workflow = awx_lab.launch("workflow_job_templates", "offload.lab")
     until(lambda: awx_lab.api.store.find("workflow_approval", status="pending"), workflow)
@@ -191,6 +197,7 @@ def measures(lab):
 @pytest.mark.parametrize("measuring", [True, False], ids=["in a visit", "between visits"])
 def test_a_job_cancelled_is_relaunched_and_loses_no_trial(awx_lab, measuring):
     awx_lab.finish(awx_lab.launch("job_templates", "offload.lab lab"))
+    assert tso(awx_lab.lab) == 2
     before = awx_lab.lab.state()
     name = f"cancelled{measuring}"
     job = awx_lab.launch("job_templates", "offload.lab measure", answers(name, "3", ["physical"]))
@@ -209,6 +216,7 @@ def test_a_job_cancelled_is_relaunched_and_loses_no_trial(awx_lab, measuring):
 
 
 def test_a_job_whose_time_is_over_leaves_restored_hosts(awx_lab):
+    assert tso(awx_lab.lab) == 2
     before = awx_lab.lab.state()
     template = awx_lab.find("job_templates", "offload.lab measure")
     awx_lab.request("PATCH", f"job_templates/{template['id']}/", timeout=20)

@@ -16,14 +16,15 @@ BATCH_SIGN = re.compile(r"[#\"'\\\n\r\0]")
 
 
 class Step(NamedTuple):
-    """A command: its arguments, its standard input, the network namespace in which it runs, and
-    whether it has to succeed.
+    """A command: its arguments, its standard input, the network namespace in which it runs, whether
+    it has to succeed, and whether it is tried again on each CPU.
     """
 
     argv: Sequence[str]
     stdin: str | None = None
     netns: str | None = None
     check: bool = True
+    each_cpu: bool = False
 
 
 def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -> list[Step]:

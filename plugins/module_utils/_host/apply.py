@@ -59,14 +59,26 @@ def _complaint(result: CommandResult, stdin: str | None) -> str:
     return f"failed with exit status {result.rc}: {message}"
 
 
+def _run(step: Step) -> CommandResult:
+    """Run a step, once more on each CPU where that may help."""
+    kept = _ask_guards(step)
+    cpus = sorted(os.sched_getaffinity(0)) if step.each_cpu else []
+    prefixes = [["taskset", "--cpu-list", str(cpu)] for cpu in cpus]
+    for prefix in [[], *prefixes]:
+        argv = [*prefix, *step.argv]
+        result = run(argv, step.stdin, step.netns, timeout=TIMEOUT, check=False, **kept)
+        if result.rc == 0:
+            break
+    return result
+
+
 def apply(steps: Iterable[Step]) -> list[CommandResult]:
     """Run the steps in their order and return their results. The first step that has to succeed and
     fails ends the run.
     """
     results = []
     for step in steps:
-        kept = _ask_guards(step)
-        result = run(step.argv, step.stdin, step.netns, timeout=TIMEOUT, check=False, **kept)
+        result = _run(step)
         results.append(result)
         if result.rc != 0 and step.check:
             raise CommandError(

@@ -77,6 +77,23 @@ def test_a_step_that_may_fail_is_told_and_the_next_one_runs(host):
     assert [(result.rc, result.err) for result in results] == [host.answer] * 2
 
 
+@pytest.mark.parametrize(("fails", "runs"), [(0, 1), (1, 2), (2, 3), (9, 4)])
+def test_a_step_that_depends_on_its_cpu_is_tried_on_each(host, monkeypatch, fails, runs):
+    monkeypatch.setattr(apply.os, "sched_getaffinity", lambda _process: {7, 2, 5})
+    argvs = []
+
+    def run(argv, *_step, **_options):
+        argvs.append(argv)
+        return CommandResult(argv, int(len(argvs) <= fails), "", "Invalid argument")
+
+    monkeypatch.setattr(apply, "run", run)
+    step = Step(["unshare", "--mount=a"], check=False, each_cpu=True)
+    (result,) = apply.apply([step])
+    tried = [["taskset", "--cpu-list", cpu, *step.argv] for cpu in ("2", "5", "7")]
+    assert argvs == [step.argv, *tried][:runs]
+    assert (result.rc == 0) == (fails < 4)
+
+
 def test_a_user_sees_commands_as_they_would_be_typed():
     assert shown([*batch(["a"], "tenant1"), Step(["ovs-vsctl"])]) == [
         {"argv": ["ip", "netns", "exec", "tenant1", "ip", "-batch", "-"], "stdin": "a\n"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
 from ansible_collections.offload.lab.plugins.module_utils._nodes.lab_hosts import lab_hosts
 from ansible_collections.offload.lab.plugins.module_utils._nodes.node import (
     layout_of,
@@ -92,10 +93,10 @@ def test_labs_that_can_have_no_forwarder(options, message):
 def test_nat_is_routing_and_a_table_of_its_own():
     *_nodes, router = nodes_of("routed")
     *_nodes, nat = nodes_of("nat")
-    forwarding = (["tee", "/proc/sys/net/ipv4/ip_forward"], "1", "a-forwarder", True)
-    assert [tuple(step) for step in forward_steps(router)] == [forwarding]
+    forwarding = Step(["tee", "/proc/sys/net/ipv4/ip_forward"], "1", "a-forwarder")
+    assert forward_steps(router) == [forwarding]
     first, table = forward_steps(nat)
-    assert tuple(first) == forwarding and table.netns == "a-forwarder"
+    assert first == forwarding and table.netns == "a-forwarder"
     assert 'oifname != "underlay0" masquerade' in table.stdin
 
 
