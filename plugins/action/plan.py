@@ -28,10 +28,12 @@ from ..plugin_utils._campaign import forwarding
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
+from ..plugin_utils._campaign.lacking import lacking
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
 from ..plugin_utils._campaign.pace import pace_of
 from ..plugin_utils._campaign.plan_file import (
     differences,
+    paths_of,
     read_current_plan,
     read_plan,
     summary,
@@ -100,7 +102,7 @@ class ActionModule(ControllerAction):
             **pace,
             measuring=pairs,
             servers_are_shared=_share_servers(pairs),
-            members=forwarders.members(pairs, homes, between),
+            members=_members(plan, forwarders.members(pairs, homes, between)),
             homes=homes,
             forwarder=forwarding.host_of(plan),
             changed=old is None,
@@ -119,6 +121,14 @@ class ActionModule(ControllerAction):
             if plan and os.path.exists(record)
             else None
         )
+
+
+def _members(plan: Plan, members: dict[str, guests.CampaignHost]) -> dict[str, guests.CampaignHost]:
+    """Return the members, each without the device classes that its existing paths lack."""
+    for host, classes in lacking(plan, paths_of(plan)).items():
+        if host in members:
+            members[host]["elsewhere"] += classes
+    return members
 
 
 def _share_servers(pairs: Sequence[Pair]) -> bool:

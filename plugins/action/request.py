@@ -27,6 +27,7 @@ from ..plugin_utils._action.controller import (
 )
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
+from ..plugin_utils._campaign.lacking import left_out
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import forwarders, guests
 from ..plugin_utils._paths.lab_paths import with_own
@@ -167,6 +168,12 @@ class ActionModule(ControllerAction):
         rows: list[host_checks.CheckRow] = []
         for node, reading in readings.items():
             rows += host_checks.judge(node, reading, requests[node])
+        if campaign:
+            lacked = left_out(campaign, with_own(arguments["own_paths"]))
+            rows += [
+                host_checks.CheckRow(node, "path", host_checks.NOTE, text)
+                for node, text in lacked.items()
+            ]
         rows += host_checks.apart(readings, requests, time.time())
         for line in host_checks.table(rows):
             say(f"  {line}")

@@ -181,7 +181,7 @@ members:
       type: dict
       returned: always
     elsewhere:
-      description: Classes of devices that another host of the same end has.
+      description: Classes of devices that another host has and this one does not.
       type: list
       elements: str
       returned: always

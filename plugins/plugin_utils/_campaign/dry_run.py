@@ -18,7 +18,9 @@ from .design import (
     too_few_blocks,
 )
 from .interim import NAMED
+from .lacking import left_out
 from .nouns import Factor, Plan, SearchLimits
+from .plan_file import paths_of
 from .workloads import seconds_of
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # effects whose time to be found a dry run reports
@@ -49,6 +51,7 @@ def warnings_of(plan: Plan) -> Iterator[str]:
         )
     for name, reason in plan["untestable"].items():
         yield f"{name} is not varied: {reason}"
+    yield from left_out(plan, paths_of(plan)).values()
 
 
 def describe(plan: Plan, lab_mtu: int | None = None) -> list[str]:

@@ -38,7 +38,7 @@ class CampaignHost(TypedDict):
     partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
     needed: list[str]  # hosts that must have taken the profile, too
     rests: dict[str, list[str]]  # {one of them: the partners that are lost without it}
-    elsewhere: list[str]  # classes of devices that another host of this end has
+    elsewhere: list[str]  # classes of devices that are another host's alone
 
 
 Homes = Mapping[str, str]  # {guest: its node, or "" where that is not in the inventory}

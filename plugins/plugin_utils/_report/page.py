@@ -12,7 +12,9 @@ from .._analysis.campaign_verdicts import unsupported_profiles
 from .._analysis.result import Analysis
 from .._campaign.design import control_visits
 from .._campaign.forwarding import cautions
+from .._campaign.lacking import left_out
 from .._campaign.nouns import Plan
+from .._campaign.plan_file import paths_of
 from .._figures import trials
 from .._figures.nouns import NamedTable
 from .._statistics import text
@@ -230,7 +232,8 @@ def page(
     unsupported = unsupported_profiles(analysis)
     tables = shown_tables(analysis, unsupported)
     common = common_notes(tables)
-    warnings = [*worth, *analysis.warnings, *_not_compared(unsupported), *common]
+    lacked = left_out(plan, paths_of(plan)).values()
+    warnings = [*worth, *lacked, *analysis.warnings, *_not_compared(unsupported), *common]
     warnings += _damaged(problems)
     tables = quantities.added([_without_notes(table, common) for table in tables], plan)
     measured = [table for table in tables if table.quantities]

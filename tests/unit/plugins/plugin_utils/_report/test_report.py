@@ -236,6 +236,20 @@ def test_missing_data_gives_an_honest_page(tmp_path, name):
     )
 
 
+def test_a_factor_that_a_host_leaves_out_is_said_in_one_line(tmp_path):
+    plan, trials, _expected = case("one_trial")
+    devices = {"a": {"underlay": [{"name": "eth1"}]}, "b": {}}
+    nodes = {
+        host: {"end": {"netns": None, "address": f"198.18.0.{number}"}, "devices": devices[host]}
+        for number, host in enumerate(devices, 1)
+    }
+    own = {"classes": ["underlay"], "vni": None, "port": None, "mtu": 1500, "nodes": nodes}
+    campaign(tmp_path, {**plan, "own_paths": dict.fromkeys(plan["paths"], own)}, trials)
+    lines = (tmp_path / "report.md").read_text().splitlines()
+    (line,) = [line for line in lines if "ot varied at class underlay of b: " in line]
+    assert line.endswith("Its path has no such device that a campaign may change.")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("design", ["one_at_a_time", "full_factorial"])
 def test_other_designs(tmp_path, design):
