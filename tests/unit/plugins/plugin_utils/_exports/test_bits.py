@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import (
     hop_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import without_fixed
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
 from ansible_collections.offload.lab.tests.unit.builders import cure_found
@@ -102,6 +103,34 @@ def test_without_a_tunnel_no_feature_of_one_is_varied():
         ["tx-tcp-segmentation"],
         ["tx-tcp6-segmentation"],
     ]
+
+
+def own(*addresses):
+    """Return an existing path without a tunnel, whose ends have these addresses."""
+    nodes = {
+        f"hx{number}": {
+            "end": {"netns": None, "address": address},
+            "devices": {"underlay": [{"name": "eth1"}]},
+        }
+        for number, address in enumerate(addresses, 1)
+    }
+    return {
+        "hosts": {"classes": ["underlay"], "vni": None, "port": None, "mtu": 1500, "nodes": nodes}
+    }
+
+
+@pytest.mark.parametrize(
+    ("addresses", "features"),
+    [
+        (("198.18.0.1", "198.18.0.2"), ["tx-tcp-segmentation"]),
+        (("fd00::1", "fd00::2"), ["tx-tcp-segmentation", "tx-tcp6-segmentation"]),
+    ],
+)
+def test_cuts_of_ipv6_are_varied_where_an_end_has_an_address_of_it(addresses, features):
+    paths = own(*addresses)
+    asked = read_campaign({**ASKED, "paths": ["hosts"]}, known=with_own(paths))
+    bits = bits_campaign({**make_plan(asked, ""), "own_paths": paths}, ["tso"], ["hosts"])
+    assert [factor["name"] for factor in bits["factors"]] == features
 
 
 @pytest.mark.parametrize("off", [[], ["gro"]])
