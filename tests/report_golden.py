@@ -78,8 +78,19 @@ def put(folder, plan, trials, **files):
 
 
 def on_off(folder):
+    """Two settings on one host, with the packets that each trial's kernel counted."""
     plan = synthetic.make_plan(2, name="golden")
-    put(folder, plan, synthetic.make_trials(plan, combined=True))
+    trials = synthetic.make_trials(plan, combined=True)
+    put(folder, plan, (_counted(plan, trial) for trial in trials))
+
+
+def _counted(plan, trial):
+    """Return a trial with counts: the first factor lets the device cut packets, the second does
+    nothing.
+    """
+    first = plan["factors"][0]["name"]
+    cuts = plan["profiles"][trial["profile"]]["levels"][first] == "on"
+    return {**trial, "crossed": synthetic.crossed(2000 if cuts else 80000, cut=cuts)}
 
 
 def one_at_a_time(folder):

@@ -27,7 +27,7 @@ CALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331}  # perf_ev
 TRACEPOINT = 2
 ATTRIBUTES = struct.Struct("=IIQQQQQIIQQ")  # the 72 bytes that every kernel since 2.6.33 takes
 SAMPLE_RAW = 1 << 10
-READ_GROUP = 1 << 3
+TIME_ENABLED, READ_GROUP = 1 << 0, 1 << 3
 DISABLED = 1
 CLOEXEC = 1 << 3
 ENABLE, DISABLE, SET_FILTER = 0x2400, 0x2401, 0x40082406
@@ -45,6 +45,13 @@ class Event(NamedTuple):
     number: int
     condition: str  # a filter in the kernel's syntax; empty: all
     period: int = 0  # keep one record of this number; 0: none
+
+
+class State(NamedTuple):
+    """What a group has counted."""
+
+    seconds: float  # in which it was enabled, on average over all CPUs
+    counts: list[int]
 
 
 def online_cpus(text: str) -> list[int]:
@@ -67,7 +74,7 @@ def _open(event: Event, cpu: int, leader: int) -> int:
         event.number,
         event.period,
         SAMPLE_RAW if event.period else 0,
-        READ_GROUP,
+        TIME_ENABLED | READ_GROUP,
         DISABLED if leader < 0 else 0,
         *(0, 0, 0, 0),
     )
@@ -86,9 +93,9 @@ def _open(event: Event, cpu: int, leader: int) -> int:
 class _Ring:
     """The records of an event on one CPU."""
 
-    def __init__(self, file: int) -> None:
-        self.memory = mmap.mmap(file, (1 + RING_PAGES) * mmap.PAGESIZE)
-        self.size = RING_PAGES * mmap.PAGESIZE
+    def __init__(self, file: int, pages: int) -> None:
+        self.memory = mmap.mmap(file, (1 + pages) * mmap.PAGESIZE)
+        self.size = pages * mmap.PAGESIZE
 
     def _bytes(self, start: int, count: int) -> bytes:
         start %= self.size
@@ -97,22 +104,30 @@ class _Ring:
         rest = self.memory[base : base + count - first]
         return self.memory[base + start : base + start + first] + rest
 
-    def records(self) -> Iterator[bytes]:
-        """Yield the raw records since the last call, and free their room."""
+    def take(self) -> bytes:
+        """Return what the kernel has written since the last call, and free its room."""
         (head,) = struct.unpack_from("Q", self.memory, HEAD)
         (tail,) = struct.unpack_from("Q", self.memory, TAIL)
-        while tail < head:
-            kind, _misc, size = RECORD.unpack(self._bytes(tail, RECORD.size))
-            if kind == SAMPLE:
-                yield self._bytes(tail + RECORD.size + 4, size - RECORD.size - 4)
-            tail += max(size, RECORD.size)
+        written = self._bytes(tail, head - tail)
         struct.pack_into("Q", self.memory, TAIL, head)
+        return written
+
+
+def parsed(written: bytes) -> Iterator[bytes]:
+    """Yield the raw records in what :meth:`Group.take` returns."""
+    place = 0
+    while place < len(written):
+        kind, _misc, size = RECORD.unpack_from(written, place)
+        if kind == SAMPLE:
+            yield written[place + RECORD.size + 4 : place + size]
+        place += max(size, RECORD.size)
 
 
 class Group:
     """The events on all CPUs; closed at the end of a ``with`` block."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, events: Sequence[Event], ring_pages: int = RING_PAGES) -> None:
+        self.ring_pages = ring_pages
         self.files: list[list[int]] = []  # by CPU, the leader first
         self.rings: list[tuple[int, _Ring]] = []  # with the index of their event
         self.number = len(events)
@@ -135,7 +150,7 @@ class Group:
         for index, event in enumerate(events):
             files.append(_open(event, cpu, files[0] if files else -1))
             if event.period:
-                self.rings.append((index, _Ring(files[-1])))
+                self.rings.append((index, _Ring(files[-1], self.ring_pages)))
 
     def __enter__(self) -> Group:
         return self
@@ -153,16 +168,28 @@ class Group:
         for files in self.files:
             fcntl.ioctl(files[0], DISABLE, IN_GROUP)
 
+    def state(self) -> State:
+        """Return the count of each event, summed over all CPUs, and for how long they have counted."""
+        size = 8 * (2 + self.number)
+        of_cpus = [struct.unpack(f"{2 + self.number}Q", os.read(f[0], size)) for f in self.files]
+        _events, nanoseconds, *counts = map(sum, zip(*of_cpus))
+        return State(nanoseconds / len(self.files) / 1e9, counts)
+
     def read(self) -> list[int]:
         """Return the count of each event, summed over all CPUs."""
-        size = 8 * (1 + self.number)
-        of_cpus = [struct.unpack(f"{1 + self.number}Q", os.read(f[0], size)) for f in self.files]
-        return [sum(counts) for counts in zip(*of_cpus)][1:]
+        return self.state().counts
+
+    def take(self) -> Iterator[tuple[int, bytes]]:
+        """Yield what the kernel has written since the last call, with the index of its event."""
+        for index, ring in self.rings:
+            written = ring.take()
+            if written:
+                yield index, written
 
     def records(self) -> Iterator[tuple[int, bytes]]:
         """Yield the records since the last call, each with the index of its event."""
-        for index, ring in self.rings:
-            for record in ring.records():
+        for index, written in self.take():
+            for record in parsed(written):
                 yield index, record
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ import os
 import socket
 import threading
 import time
-from typing import Any, Collection, Mapping
+from typing import Any, Callable, Collection, Mapping
 
 from .._base.errors import LabError
 from .._base.network import VXLAN_PORT
@@ -35,7 +35,7 @@ from .._host import daemons
 from .._host import netns as host_netns
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life, strikes
-from . import drops_so_far, errors_seen, sampler
+from . import crossing, drops_so_far, errors_seen, sampler
 from .reading import CounterReading
 from .sampler import SampledDevice
 
@@ -75,12 +75,17 @@ def throttle_count() -> int:
     return sum(int(_read(path) or 0) for path in paths)
 
 
-def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:
+def snapshot(
+    devices: Collection[SampledDevice] = (), begins: str = "", ends: str = ""
+) -> CounterReading:
     """Return this end's state now: ``time`` (s since the epoch), raw CPU counters, features,
     throttle count.
+
+    A trial that ``begins`` is counted from now on; of a trial that ``ends`` the reading has the
+    packets that crossed the stack.
     """
     sign_of_life.renew()
-    return {
+    reading: CounterReading = {
         "time": time.time(),
         "stat": _rows(_read("/proc/stat"), "cpu"),
         "softirqs": _rows(_read("/proc/softirqs"), ("CPU", "NET_RX", "NET_TX")),
@@ -91,32 +96,58 @@ def snapshot(devices: Collection[SampledDevice] = ()) -> CounterReading:
         "errors": {**errors_seen.read(devices), **drops_so_far.read()},
         "alarms": errors_seen.kernel_log().alarms(),
     }
+    if begins:
+        crossing.begin(begins)
+    crossed = crossing.end(ends) if ends else None
+    if crossed:
+        reading["crossed"] = crossed
+    return reading
+
+
+def _snapshot(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    trial = str(request.get("begins", "")), str(request.get("ends", ""))
+    return snapshot(request.get("devices", ()), *trial)
+
+
+def _prepare(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    crossing.prepare(request["devices"])
+    return {}
+
+
+def _sample(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return sampler.sample(
+        request["devices"],
+        min(float(request["seconds"]), MAX_SAMPLE),
+        request.get("vxlan_port", VXLAN_PORT),
+        request.get("both_ways", True),
+    )
+
+
+def _serves(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"serves": answers(str(request["address"]), int(request["port"]))}
+
+
+def _give_up(_request: Mapping[str, Any]) -> Mapping[str, Any]:
+    sign_of_life.give_up()
+    return {}
+
+
+REQUESTS: dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "clock": lambda _request: {"time": time.time()},
+    "snapshot": _snapshot,
+    "prepare": _prepare,
+    "sample": _sample,
+    "serves": _serves,
+    "strike": lambda _request: {"strike": strikes.current()},
+    "give_up": _give_up,
+}
 
 
 def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the answer to one request: ``{"op": "clock" | "snapshot" | "sample" | "serves" |
-    "strike" | "give_up", ...}``.
-    """
-    if request["op"] == "clock":
-        return {"time": time.time()}
-    if request["op"] == "snapshot":
-        return snapshot(request.get("devices", ()))
-    if request["op"] == "sample":
-        seconds = min(float(request["seconds"]), MAX_SAMPLE)
-        return sampler.sample(
-            request["devices"],
-            seconds,
-            request.get("vxlan_port", VXLAN_PORT),
-            request.get("both_ways", True),
-        )
-    if request["op"] == "serves":
-        return {"serves": answers(str(request["address"]), int(request["port"]))}
-    if request["op"] == "strike":
-        return {"strike": strikes.current()}
-    if request["op"] == "give_up":
-        sign_of_life.give_up()
-        return {}
-    raise LabError(f"unknown request {request['op']!r}", "probe")
+    """Return the answer to one request: ``{"op": one of REQUESTS, ...}``."""
+    if request["op"] not in REQUESTS:
+        raise LabError(f"unknown request {request['op']!r}", "probe")
+    return REQUESTS[request["op"]](request)
 
 
 class Seal:

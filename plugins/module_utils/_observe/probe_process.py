@@ -16,7 +16,7 @@ from .._base.errors import LabError
 from .._host import daemons
 from . import probe
 
-PROTOCOL = 2  # that a probe speaks; probes of other versions are ended
+PROTOCOL = 3  # that a probe speaks; probes of other versions are ended
 
 
 class Running(TypedDict):

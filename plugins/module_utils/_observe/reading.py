@@ -9,10 +9,18 @@ import os
 import time
 from typing import Any, TypedDict
 
+from .crossing import Crossed
+
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
-class CounterReading(TypedDict):
+class _Crossed(TypedDict, total=False):
+    """The packets that crossed the stack since the reading before."""
+
+    crossed: Crossed
+
+
+class CounterReading(_Crossed):
     """The state of an end at one moment."""
 
     time: float  # s since the epoch

@@ -7,12 +7,14 @@ overlap: CPU counters, features, throttling.
 
 from __future__ import annotations
 
+import binascii
+import os
 from typing import Any, Callable, Mapping, Sequence, Tuple
 
 from .._base.errors import LabError
 from .._load.run import Watch
 from .._restore import sign_of_life, strikes
-from . import probe
+from . import crossing, probe
 from .sampler import SampledDevice
 
 Asked = Tuple[probe.Probe, Sequence[SampledDevice]]  # another node's probe, and what it looks at
@@ -39,6 +41,10 @@ class BothEnds(Watch):
         self.ends: dict[str, list[Any]] = {"client": [], **{end: [] for end in self.others}}
         self.error: str | None = None
         self.clock = self._ask(server.clock) or (None, None)
+        self.trial = binascii.hexlify(os.urandom(8)).decode()
+        crossing.prepare(client_devices)
+        for other, devices in self.others.values():
+            self._ask(other.ask, "prepare", devices=devices)
 
     def _ask(self, question: Callable[..., Any], *values: Any, **options: Any) -> Any:
         if self.error is None:
@@ -48,10 +54,10 @@ class BothEnds(Watch):
                 self.error = str(error)
         return None
 
-    def _snapshot(self) -> None:
+    def _snapshot(self, **trial: str) -> None:
         for other, devices in self.others.values():
-            self._ask(other.send, "snapshot", devices=devices)
-        self.ends["client"].append(probe.snapshot(self.client_devices))
+            self._ask(other.send, "snapshot", devices=devices, **trial)
+        self.ends["client"].append(probe.snapshot(self.client_devices, **trial))
         for end, (other, _devices) in self.others.items():
             answer = self._ask(other.receive)
             if answer:
@@ -59,11 +65,11 @@ class BothEnds(Watch):
 
     def opened(self) -> None:
         """All streams are about to start."""
-        self._snapshot()
+        self._snapshot(begins=self.trial)
 
     def first_ended(self) -> None:
         """The first stream has ended."""
-        self._snapshot()
+        self._snapshot(ends=self.trial)
 
     def stopped(self) -> str | None:
         """Return why the dead man's switch has restored the client; None where it has not."""

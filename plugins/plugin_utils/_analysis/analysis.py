@@ -29,6 +29,7 @@ from .cube import Cube, collect
 from .failures import of_tables
 from .judge import Judged, judge, recommend
 from .nominate import nominees_of
+from .packet_counts import counts_of_table
 from .result import (
     SCHEMA,
     AnalysedFactor,
@@ -101,7 +102,7 @@ def analyse(
         unfinished=lacks,
         verdicts=rows,
         untestable={**_untestable(cube, tables, running), **idle},
-        warnings=list(_warnings(cube, counts, lacks)),
+        warnings=[*_warnings(cube, counts, lacks), *_of_counting(counts)],
         nominated=_nominated(plan, cube) if running else None,
     )
 
@@ -182,6 +183,7 @@ def _tables(judged: Judged) -> list[AnalysedTable]:
                 saturated=saturated(judged.cube, index),
                 failures=failed[index],
                 metrics=metrics,
+                counts=counts_of_table(judged.cube, index) or None,
             )
         )
     return tables
@@ -318,6 +320,12 @@ def _warnings(cube: Cube, trials: TrialCounts, lacks: Unfinished | None) -> Iter
         )
     if cube.blocks < effects.FEWEST_BLOCKS and cube.plan["design"] != "search":
         yield too_few_blocks(cube.blocks, effects.FEWEST_BLOCKS)
+
+
+def _of_counting(trials: TrialCounts) -> Iterator[str]:
+    costly = trials.marks.get("counting")
+    if costly:
+        yield _counted(costly, "trial lost", "trials lost") + " more than 1 % to counting packets"
 
 
 def unfinished(

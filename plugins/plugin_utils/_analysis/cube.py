@@ -23,6 +23,7 @@ from .._statistics.components import Scatter, components
 from .._statistics.effects import logs
 from .._statistics.libraries import np
 from .._trials import payload
+from .._trials.crossed import Counts, counts_of
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
 from .metrics import MAIN, order, values_of
@@ -70,6 +71,7 @@ class Cube:
         self.saturated = np.zeros(
             len(self.tables), dtype=int
         )  # used trials with a CPU that was busy all the time
+        self.crossed: dict[tuple[int, str, str], list[Counts]] = {}  # by table, profile and end
         self.confirmation: Cube | None = None  # of the second part
         self.again = 0  # trials that replace one that the machine spoilt
         self.values: dict[str, np.ndarray] = {}
@@ -165,6 +167,8 @@ class Cube:
         self.counts["used"] += 1
         self.used_in[cell[0]] += 1
         self.saturated[cell[0]] += "cpu_saturation" in _guards(trial)
+        for end, counts in counts_of(trial).items():
+            self.crossed.setdefault((cell[0], trial["profile"], end), []).append(counts)
         for name, value in values_of(trial, one_host).items():
             if name not in self.values:
                 self.values[name] = np.full(self.attempts.shape, np.nan)

@@ -177,6 +177,20 @@ class FailedIn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PacketCounts:
+    """The packets of a profile at one end, or at both ends of one kernel; medians of trials."""
+
+    profile: str
+    end: End
+    n: Count  # trials
+    per_mb: Ratio  # packets that crossed the stack, each way, per MB of data
+    cut_per_mb: Ratio  # packets that the device was left to cut
+    merged_per_mb: Ratio  # packets that GRO merged into others
+    checksum_left: Share  # of the packets sent, those whose checksum the device fills in
+    cpu_us: Ratio | None  # CPU time for each packet that crossed the stack
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """A part of a campaign whose effects belong together: one path, MTU and workload."""
 
@@ -195,6 +209,7 @@ class AnalysedTable(Table):
     saturated: bool  # a CPU was busy all the time
     failures: list[FailedIn]
     metrics: list[Comparison | Metric]
+    counts: list[PacketCounts] | None = None  # of packets, where the kernels counted them
 
     @property
     def comparisons(self) -> list[Comparison]:

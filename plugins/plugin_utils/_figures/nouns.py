@@ -58,7 +58,7 @@ class NamedTable(AnalysedTable):
     notes: list[str]
     medians: dict[str, Medians]  # {metric: ...}, the control first
     quantities: list[Quantity]  # the main one first
-    packets: str = ""  # of small datagrams: the medians in packets a second
+    packets: str = ""  # what packets explain: small datagrams a second, counts of the kernel
 
 
 class PlainRow(TypedDict):

@@ -235,7 +235,8 @@ def page(
     lacked = left_out(plan, paths_of(plan)).values()
     warnings = [*worth, *lacked, *analysis.warnings, *_not_compared(unsupported), *common]
     warnings += _damaged(problems)
-    tables = quantities.added([_without_notes(table, common) for table in tables], plan)
+    tables = [_without_notes(table, common) for table in tables]
+    tables = quantities.added(tables, plan, analysis.names)
     measured = [table for table in tables if table.quantities]
     groups = trials.spread_panels(measured, plan, digest)
     titles = {table.id: table.short for table in tables}

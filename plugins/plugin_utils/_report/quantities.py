@@ -7,7 +7,7 @@ packets a second in addition to Mbit/s: there each packet costs, not its bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .._analysis.metrics import MAIN
@@ -22,6 +22,7 @@ from .._analysis.result import (
 from .._campaign.nouns import Plan
 from .._figures.nouns import Medians, NamedTable, Quantity, QuantityRow
 from .._statistics import text
+from . import counted
 from .phrases import ENDS
 from .tables import name_tables
 
@@ -200,12 +201,21 @@ def common_notes(tables: Iterable[NamedTable]) -> list[str]:
     return [note for note in notes[0] if all(note in notes_of_table for notes_of_table in notes)]
 
 
-def added(tables: Sequence[NamedTable], plan: Plan) -> list[NamedTable]:
+def added(tables: Sequence[NamedTable], plan: Plan, names: Mapping[str, str]) -> list[NamedTable]:
     """Return the tables; small datagrams get a sentence and a note with their rates in packets a
-    second.
+    second, and counts of packets explain effects.
     """
     sizes = {load["name"]: load["message_size"] for load in plan["workloads"]}
-    return [_with_rates(table, sizes.get(table.workload)) for table in tables]
+    named = counted.Named(plan["control"], names)
+    return [_explained(_with_rates(table, sizes.get(table.workload)), named) for table in tables]
+
+
+def _explained(table: NamedTable, named: counted.Named) -> NamedTable:
+    sentence = counted.explained(table, named)
+    if not sentence:
+        return table
+    packets = " ".join(filter(None, [table.packets, sentence]))
+    return replace(table, packets=packets, notes=[*table.notes, sentence])
 
 
 def _with_rates(table: NamedTable, size: int | None) -> NamedTable:

@@ -17,6 +17,7 @@ from statistics import median
 
 from . import damage
 from .cpu import TRAFFIC_SHARE
+from .crossed import costly
 from .nouns import (
     NOTHING,
     EndCpu,
@@ -359,6 +360,7 @@ GUARDS = (
     features,
     profile,
     encapsulation,
+    costly,
     *damage.GUARDS,
 )
 

@@ -14,6 +14,7 @@ from typing import Any, NotRequired, TypedDict
 from ...module_utils._engines.engine import Endpoint, EngineCpu
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._engines.workload import Workload
+from ...module_utils._observe.crossing import Crossed
 from ...module_utils._observe.packets import Sample
 from ...module_utils._observe.reading import CounterReading
 
@@ -220,3 +221,4 @@ class Trial(TypedDict):
     path_stopped: NotRequired[str]  # why the switch has restored a node: the trial's path is silent
     interrupted: NotRequired[str]  # the same, of another path
     damage: NotRequired[dict[str, Damage]]  # by end, where there is any
+    crossed: NotRequired[dict[str, Crossed]]  # by end, where tracepoints are allowed

@@ -24,6 +24,7 @@ from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Endpoints, Path
 from . import payload
 from .cpu import cpu_of_trial
+from .crossed import crossed_of
 from .damage import damage_of
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
@@ -314,6 +315,9 @@ def trial(
     damage = damage_of(row["watched"]) if row.get("watched") else None
     if damage:
         record["damage"] = damage
+    crossed = crossed_of(row["watched"]) if row.get("watched") else None
+    if crossed:
+        record["crossed"] = crossed
     if row.get("server_answers") is False and not result:
         record["server_answers"] = False
     record.update({key: row[key] for key in STRIKES if row.get(key)})

@@ -288,6 +288,28 @@ def make_trials(
             }
 
 
+def crossed(packets, cut=False, cost_s=0.002):
+    """Return the ``crossed`` of a trial of which 100 MB were counted at both ends."""
+    size = 100_000_000
+    device = {
+        "sent": packets,
+        "sent_bytes": size,
+        "cut": packets if cut else 0,
+        "cut_bytes": size if cut else 0,
+        "checksum_left": packets,
+        "into_gro": 0,
+        "received": packets // 10,
+        "received_bytes": 52 * (packets // 10),
+        "namespaces": 1,
+    }
+    other = {**device, "sent": packets // 10, "sent_bytes": 52 * (packets // 10), "cut": 0}
+    other |= {"checksum_left": packets // 10, "received": packets, "received_bytes": size}
+    return {
+        "client": {"seconds": 0.1, "cost_s": cost_s, "devices": {"under0": device}},
+        "server": {"seconds": 0.1, "cost_s": cost_s, "devices": {"under1": other}},
+    }
+
+
 def write(folder, plan, trials, manifest=None):
     """Write a results folder as a campaign leaves it: plan.json, trials.jsonl and, if given,
     manifest.json.

@@ -46,6 +46,12 @@ CASES = [
         {},
         False,
     ),
+    (
+        "counting",
+        {"cpu": window(window_s=1.0), "crossed": {"client": {"cost_s": 0.02}}},
+        {},
+        False,
+    ),
     ("line_rate", {"result": {"throughput_mbps": 9410.0}}, {"speed_mbps": 10000}, False),
     ("softirq_one_cpu", {"cpu": window(softirqs={"NET_RX": {0: 1, 1: 999}})}, {}, False),
     ("overlap", {"result": {"overlap": 0.5}}, {}, True),

@@ -670,6 +670,7 @@ case $#-${1-} in
     1---namespaces)
         [ "$LAYERS" != card ] || fail "$WHY_NOT"
         start - -
+        exec 7<"/proc/$pid1/ns/net" 8<"/proc/$pid2/ns/net" # both stay until both nodes have restored
         ip link add eth0 netns "$pid1" mtu "$MTU" type veth peer name eth0 mtu "$MTU" netns "$pid2" || fail "no veth"
         network 1 2 "$pid1"
         network 2 1 "$pid2"
