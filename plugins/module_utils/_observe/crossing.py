@@ -30,7 +30,7 @@ PERIOD = 7  # a prime: traffic repeats itself in small numbers of packets
 RING_PAGES = 8  # about 300 records of a CPU in each turn
 MOST_BYTES = 800_000  # of a trial: some 8,000 records; a share has a standard error of 1 % or less
 EACH = 150e-9  # s that an event costs for a packet: docs/decisions/evidence.md
-LIMIT = 0.004  # of the time, at each end
+LIMIT = 0.003  # of the time, at each end; both may be one kernel
 TURN = 0.25  # s from the beginning of a turn to the beginning of the next one
 FIRST = 0.002  # s
 MOST_GROWTH = 4
@@ -97,7 +97,7 @@ def next_turn(spent: float, elapsed: float, rate: float, last: float) -> float:
     ``spent`` s of CPU time were used in ``elapsed`` s, ``rate`` for each second of counting. Traffic may
     begin at any time: a turn is at most four times the last one.
     """
-    left = LIMIT * (elapsed + TURN) - spent
+    left = LIMIT * elapsed - spent
     if left <= 0:
         return 0.0
     return min(TURN, MOST_GROWTH * max(last, FIRST), left / rate if rate else TURN)
