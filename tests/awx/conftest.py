@@ -93,7 +93,9 @@ class Site:
     def finish(self, job):
         """Wait for the end of a job, which must be a good one."""
         self.api.runs.wait(job)
-        assert job["status"] == "successful", self.explain()
+        if job["status"] != "successful":
+            print(self.api.runs.output.get(job["id"], ""))
+        assert job["status"] == "successful", job["name"]
 
     def explain(self):
         """Return the end of what each job printed that has failed."""

@@ -152,9 +152,9 @@ def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(awx_lab):
 
 
 def test_other_templates(awx_lab):
-    """Preflight, restore, drift and teardown say of an empty lab what they find, and change nothing."""
+    """Preflight, look, restore, drift and teardown say what is so of an empty lab, and change nothing."""
     state_before = awx_lab.lab.state()
-    for name in ("preflight", "restore", "drift", "teardown"):
+    for name in ("preflight", "look", "restore", "drift", "teardown"):
         awx_lab.finish(awx_lab.launch("job_templates", f"offload.lab {name}"))
     assert list(differences(state_before, awx_lab.lab.state())) == []
 
