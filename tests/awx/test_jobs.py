@@ -127,7 +127,7 @@ def answers(name, duration, paths):
 def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(awx_lab):
     """Both ends have TSO on, and only that is measured: with one block nothing can be shown."""
     state_before = awx_lab.lab.state()
-    survey = {**answers("nothing", "1", ["physical"]), "offload_lab_survey_blocks": 1}
+    survey = {**answers("nothing", "1", ["tenant_vxlan"]), "offload_lab_survey_blocks": 1}
     workflow = awx_lab.launch("workflow_job_templates", "offload.lab", survey)
     approve(awx_lab, "Measure what is planned")
     until(lambda: workflow["status"] not in UNFINISHED)
