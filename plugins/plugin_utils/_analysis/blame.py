@@ -83,6 +83,14 @@ def compared(first: Trials, second: Trials) -> float:
     return fisher_greater(first.troubled, first.trials, second.troubled, second.trials)
 
 
+def number_of_tests(under: Iterable[Iterable[str]], profiles: Iterable[str]) -> int:
+    """Return how many different tests there are; ``under`` has the profiles under each condition.
+
+    No profile, or all of them, is no test.
+    """
+    return len({*map(frozenset, under)} - {frozenset(), frozenset(profiles)})
+
+
 class BlameSearch:
     """The search of one place: ``here`` are its tallies by profile, ``share`` is what it may use of
     the report's 5 %.
@@ -145,12 +153,18 @@ class BlameSearch:
     def _shown(
         self, conditions: Iterable[Condition], profiles: Mapping[str, Tally], level: float
     ) -> Blame | None:
-        """Return the strongest of these conditions, if it is shown at this level. All conditions
-        that these profiles can distinguish share the level.
+        """Return the strongest of these conditions, if it is shown at this level. All tests share the
+        level. Conditions are one test if the same profiles are under them.
         """
+        conditions = list(conditions)
         blames = list(filter(None, (self._blame(condition, profiles) for condition in conditions)))
         best = min(blames, key=lambda blame: blame.p, default=None)
-        return best if best and best.p <= level / len(blames) else None
+        under = [self._names_under(condition, profiles) for condition in conditions]
+        return best if best and best.p <= level / number_of_tests(under, profiles) else None
+
+    def _names_under(self, condition: Condition, profiles: Iterable[str]) -> list[str]:
+        settings = dict(condition)
+        return [name for name in profiles if self._under(settings, name)]
 
     def _blame(self, condition: Condition, profiles: Mapping[str, Tally]) -> Blame | None:
         """Return a condition with its trials; None where profiles are all under it, or none."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, NotRequired, TypedDict
 
-from .._analysis.blame import OF_SINGLES, singles
+from .._analysis.blame import OF_SINGLES, holds, number_of_tests, singles
 from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure
 from .._analysis.result import Recommendation, SetEffect
@@ -22,7 +22,7 @@ from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
 from .._store.manifest import Manifest
 from .._untrusted.variables import comment, dump_variables
-from .hop import FollowUp, bits_campaign, blocks_for, hop_campaign, seconds_for
+from .hop import NEARLY_EACH, FollowUp, bits_campaign, blocks_for, hop_campaign, seconds_for
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
@@ -132,14 +132,24 @@ def _factor(factor: Factor) -> dict[str, Any]:
     return {**keys, "sides": sides}
 
 
-def _fewest_again(plan: Plan) -> int:
-    """Return with how many blocks of three profiles a test shows that a fault is back: one profile is
-    in trouble in each trial, the other two in none.
+def _fewest_again(plan: Plan, profiles: Mapping[str, Levels]) -> int:
+    """Return with how many blocks of these profiles a test shows that a fault is back: one profile is
+    in trouble in each trial, the others in none.
     """
-    level = ALPHA * OF_TROUBLE * OF_SINGLES / (len(singles(plan)) * len(plan["paths"]))
+    under = [_names_under(plan, dict(condition), profiles) for condition in singles(plan)]
+    tests = number_of_tests(under, profiles)
+    level = ALPHA * OF_TROUBLE * OF_SINGLES / (tests * len(plan["paths"]))
     return next(
-        blocks for blocks in itertools.count(2) if math.comb(3 * blocks, blocks) * level > 1
+        blocks
+        for blocks in itertools.count(2)
+        if math.comb(len(profiles) * blocks, blocks) * level > 1
     )
+
+
+def _names_under(
+    plan: Plan, settings: Mapping[str, bool], profiles: Mapping[str, Levels]
+) -> list[str]:
+    return [name for name, levels in profiles.items() if holds(plan, settings, levels)]
 
 
 def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) -> FollowUp:
@@ -151,12 +161,13 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) ->
     profiles = {"all_off": all_off(plan["factors"]), APPLIED: dict(levels), "all_on": without}
     if levels == without:
         del profiles[APPLIED]
+    fewest = _fewest_again(plan, profiles)
     return {
         "name": f"{plan['name']}-again"[:64],
         "design": "profiles",
         "control": "all_off",
         "control_visits": 1,
-        "blocks": max(_fewest_again(plan), blocks_for(rate)),
+        "blocks": fewest if rate >= NEARLY_EACH else max(fewest, blocks_for(rate)),
         "paths": plan["paths"],
         "mtus": plan["mtus"],
         "factors": [_factor(factor) for factor in plan["factors"]],
