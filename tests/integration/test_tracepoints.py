@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.netns import ins
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     drops_so_far,
+    errors_seen,
     same_names,
     tracepoints,
 )
@@ -142,7 +143,11 @@ def test_a_card_that_leaves_checksums_unfilled():
                 sock.recv(100)
 
         nodes.inside(0, "ping", "-c", "1", "-W", "2", SERVER)
+        server = [{"name": DEVICES[1], "netns": nodes.spaces[1]}]
+        before = errors_seen.read(server)["UdpInCsumErrors"]
         assert dropped(nodes, "UDP_CSUM", after=receive_nothing)[0] == SENT
+        # The counter of the namespace has the same: others' drops are known by it.
+        assert errors_seen.read(server)["UdpInCsumErrors"] - before == SENT * TRIES
 
 
 def test_what_a_trial_records_of_drops(nodes):

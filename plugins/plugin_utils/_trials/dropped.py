@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Packets that the kernels of both ends dropped while a trial ran, for reasons that name a fault. Pure.
 
-A kernel counts the drops of all its traffic. So a reason explains what is broken only where it is
-more frequent under profiles in trouble than under clean ones.
+A kernel counts the drops of all its traffic. Wrong checksums are also counted by network namespace:
+others' are left out. Any other reason explains what is broken only where it is more frequent under
+profiles in trouble than under clean ones.
 """
 
 from __future__ import annotations
@@ -13,14 +14,30 @@ from ...module_utils._observe.drop_places import COUNTER
 from .drop_reasons import UNNAMED, meaning_of
 from .nouns import NOTHING, Trial
 
+# The kernel counts these drops by network namespace, too, and an end's counters are those of its own.
+OWN_COUNTERS = {
+    "TCP_CSUM": ("TcpInCsumErrors",),
+    "UDP_CSUM": ("UdpInCsumErrors", "Udp6InCsumErrors"),
+}
+
+
+def _own(reason: str, count: int, counters: dict[str, int]) -> int:
+    """Return how many of the kernel's drops are the end's own, as far as that is known."""
+    names = OWN_COUNTERS.get(reason)
+    return min(count, sum(counters.get(name, 0) for name in names)) if names else count
+
 
 def _of_end(counters: dict[str, int]) -> dict[str, int]:
     """Return the packets by reason and place: ``{"TCP_CSUM tcp_v4_rcv": 5}``."""
     packets: dict[str, int] = {}
     for name, count in counters.items():
         beginning, _space, drop = name.partition(" ")
-        if beginning == COUNTER and meaning_of(*drop.partition(" ")[::2]):
-            packets[drop] = count
+        reason, _space, place = drop.partition(" ")
+        if beginning != COUNTER or not meaning_of(reason, place):
+            continue
+        own = _own(reason, count, counters)
+        if own:
+            packets[drop] = own
     return packets
 
 
