@@ -34,7 +34,7 @@ UsePAM no
 PidFile none
 Subsystem sftp internal-sftp
 """
-CLOSED_S = 5.0  # in which sshd has ended the sessions of connections that were closed
+CLOSED_S = 20.0  # in which sshd has ended the sessions of connections that were closed
 
 
 def address(me, ours=False):
@@ -118,15 +118,18 @@ def over_ssh(lab, ends, folder):
 
 def close(lab):
     """End the connections that Ansible keeps, and wait until nothing of them runs on a node."""
-    for socket in Path("/run").glob("[0-9a-f]" * 40):
-        subprocess.run(
-            ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "nodes"],
-            check=False,
-            capture_output=True,
-        )
     until = time.monotonic() + CLOSED_S
     while len(_sessions(lab)) > 2 and time.monotonic() < until:
+        for socket in Path("/run").glob("[0-9a-f]" * 40):
+            _end(socket)
         time.sleep(0.1)
+
+
+def _end(socket):
+    """Ask the process that keeps a connection to end; print its answer, for a connection that stays."""
+    asked = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "nodes"]
+    done = subprocess.run(asked, check=False, capture_output=True, text=True)
+    print(socket.name, done.returncode, done.stderr.strip())
 
 
 def play(playbook, inventory, results, **variables):
