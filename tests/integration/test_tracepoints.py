@@ -24,6 +24,8 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import (
     tracepoints,
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.dropped import dropped_of
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     DEVICES,
     VETH,
@@ -237,3 +239,28 @@ def test_a_card_that_hands_super_packets_over_uncut():
         with counted([far]) as counts:
             stream(nodes)
         assert counts["devices"][f"{far.netns}/{far.name}"]["received_too_long"] == 0
+
+
+def counters_of(space, name):
+    return {**errors_seen.read([{"name": name, "netns": space}]), **drops_so_far.read()}
+
+
+def test_wrong_checksums_of_another_namespace_are_not_blamed(nodes):
+    drops_so_far.read()
+    with Nodes("checksum_unfilled:1:tx", "ol-other") as other, receiver(other) as sock:
+        sock.settimeout(1)
+        other.inside(0, "ping", "-c", "1", "-W", "2", SERVER)
+        ends = {"client": (nodes.spaces[1], NAMES[1]), "server": (other.spaces[1], DEVICES[1])}
+        before = {end: {"errors": counters_of(*where)} for end, where in ends.items()}
+        send(other)
+        stream(nodes)
+        with pytest.raises(socket.timeout):
+            sock.recv(100)
+        watched_ends = {
+            end: [before[end], {"errors": counters_of(*where)}] for end, where in ends.items()
+        }
+    damaged = damage.damage_of(watched_ends)
+    assert any("UDP_CSUM" in name for name in damaged["client"]["counters"])
+    drops = dropped_of({"client": "clean", "server": "lying", "damage": damaged})
+    blamed = {key.split()[0]: count for key, count in drops.items() if "CSUM" in key}
+    assert blamed == {"lying": SENT}
