@@ -34,7 +34,7 @@ MAKERS = {
 MORE = {
     "plugins/module_utils/_kinds/irq_affinity.py",
     "plugins/module_utils/_kinds/sysfs.py",
-    "plugins/plugin_utils/_exports/reproduce.py",  # values of a script
+    "plugins/plugin_utils/_exports/reproduce/script_text.py",  # values of a script
     "plugins/plugin_utils/_exports/host_settings.py",
     "plugins/plugin_utils/_exports/host_formats.py",
 }

@@ -32,7 +32,8 @@ from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
-from .._exports import csv_file, daemonset, junit, openmetrics, recommended, reproduce
+from .._exports import csv_file, daemonset, junit, openmetrics, recommended
+from .._exports.reproduce import reproduction, script_text
 from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.digest import Digest
@@ -56,7 +57,7 @@ OUTPUTS = (
     "metrics.prom",
 )
 ISSUE = "issue.md"
-OF_BROKEN = (ISSUE, daemonset.FILE, reproduce.FILE)  # are there where something is broken
+OF_BROKEN = (ISSUE, daemonset.FILE, script_text.FILE)  # are there where something is broken
 # What a job keeps of the verdict of a path.
 OF_PATH = (
     "path",
@@ -208,18 +209,18 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
         advice,
         issue(plan, analysis.payload, manifest, digest.nodes, tried is not None),
         daemonset.daemonset(advice, manifest, digest.nodes),
-        reproduce.script(tried) if tried else None,
+        script_text.script(tried) if tried else None,
     )
 
 
 def _tried(
     plan: Plan, payload: PayloadFindings, checks: Checks, manifest: Manifest | None, trials: str
-) -> reproduce.Reproduction | None:
+) -> reproduction.Reproduction | None:
     """Return what a script can try of the first broken path that it can; None for none."""
     for row in payload.paths:
         if row.verdict == BROKEN:
             records = stream_records(trials, [])
-            tried = reproduce.reproduction(plan, row, checks, manifest, records)
+            tried = reproduction.reproduction(plan, row, checks, manifest, records)
             if tried:
                 return tried
     return None
@@ -240,7 +241,7 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     if results.daemonset:
         _write(new, daemonset.FILE, results.daemonset)
     if results.script:
-        _write(new, reproduce.FILE, results.script)
+        _write(new, script_text.FILE, results.script)
     return results
 
 
@@ -347,7 +348,7 @@ def _told(results: ReportOfAnalysis, folder: str, new: str, changed: bool) -> Ma
     of_broken = {
         ISSUE: results.issue,
         daemonset.FILE: results.daemonset,
-        reproduce.FILE: results.script,
+        script_text.FILE: results.script,
     }
     names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]
     return {

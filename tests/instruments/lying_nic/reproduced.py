@@ -20,11 +20,15 @@ import time
 from collections.abc import Iterator
 
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
-from ansible_collections.offload.lab.plugins.plugin_utils._exports import reproduce
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
-    Node,
+    script as script_text,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce.features import (
+    DeviceFeature,
+    EndSettings,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce.reproduction import (
     Reproduction,
-    Switch,
 )
 from ansible_collections.offload.lab.tests.instruments.lying_nic import forty, nodes
 
@@ -42,7 +46,7 @@ def tried(
     """Return what a script tries on the first device of :class:`nodes.Nodes`."""
     broken, cure = (
         [
-            Switch("-", nodes.DEVICES[0], name, value, "underlay", "tun")
+            DeviceFeature("-", nodes.DEVICES[0], name, value, "underlay", "tun")
             for name, value in settings.items()
         ]
         for settings in (features, cured)
@@ -56,7 +60,7 @@ def tried(
         rate=0,
         port=int(nodes.PORT),
         mtu=nodes.MTU,
-        nodes=(Node("-", "192.0.2.1", broken, cure), Node("-", nodes.SERVER, [], [])),
+        nodes=(EndSettings("-", "192.0.2.1", broken, cure), EndSettings("-", nodes.SERVER, [], [])),
         layers="card",
         why_not="the fault is one of driver tun",
     )
@@ -66,7 +70,7 @@ def tried(
 def written(text: str) -> Iterator[pathlib.Path]:
     """Write a script and the stand-in of ssh next to it, where nobody else can write."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, reproduce.FILE)
+        path = pathlib.Path(folder, script_text.FILE)
         path.write_text(text)
         ssh = pathlib.Path(folder, "ssh")
         ssh.write_text(SSH)
@@ -113,7 +117,7 @@ def main(names: list[str]) -> None:
         if guilty == forty.GRO:
             kinds = ["tcp_reverse"]
         broken, cured = settings_of(guilty)
-        script = reproduce.script(tried(broken, cured, kinds))
+        script = script_text.script(tried(broken, cured, kinds))
         row = [fault]
         for nic in (fault, HONEST):
             with nodes.Nodes(nic, "ol-again") as made, written(script) as path:

@@ -18,7 +18,10 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import read_analysis
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis, Blame
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Trials as Counts
-from ansible_collections.offload.lab.plugins.plugin_utils._exports import reproduce
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
+    reproduction,
+    script_text,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests import report_golden
@@ -46,7 +49,7 @@ def _hop(tmp_path_factory):
 def made(hop, manifest=None, row=None, trials=None):
     plan, usual, checks, usual_trials = hop
     shown = report_golden.pods_manifest() if manifest is None else manifest
-    return reproduce.reproduction(plan, row or usual, checks, shown, trials or usual_trials)
+    return reproduction.reproduction(plan, row or usual, checks, shown, trials or usual_trials)
 
 
 def values_of(script):
@@ -74,7 +77,7 @@ def test_it_is_shrunk_to_what_the_trials_show(hop):
 
 
 def test_the_values_of_the_script_are_those_of_the_campaign(hop):
-    values = values_of(reproduce.script(made(hop)))
+    values = values_of(script_text.script(made(hop)))
     assert values["KINDS"] == "tcp_forward" and values["LEAST"] == "1449"
     assert values["BROKEN1"] == "- flannel.1 tx-checksum-ip-generic on"
     assert values["CURED1"] == "- flannel.1 tx-checksum-ip-generic off"
@@ -90,7 +93,7 @@ def test_of_a_fault_whose_protocol_is_not_known_all_are_tried(hop):
         for trial in trials
     ]
     checks = payload.checks_of(failed)
-    tried = reproduce.reproduction(plan, row, checks, report_golden.pods_manifest(), failed)
+    tried = reproduction.reproduction(plan, row, checks, report_golden.pods_manifest(), failed)
     assert tried.kinds == ["tcp_forward", "tcp_reverse", "udp_forward", "udp_reverse"]
     assert tried.least == 1
 
@@ -107,13 +110,13 @@ def test_the_direction_is_that_of_the_packets_with_wrong_checksums(hop):
         if trial["error"]:
             counted["counters"]["client"]["UdpInCsumErrors"] = 50
     checks = payload.checks_of(damaged)
-    tried = reproduce.reproduction(plan, row, checks, report_golden.pods_manifest(), damaged)
+    tried = reproduction.reproduction(plan, row, checks, report_golden.pods_manifest(), damaged)
     assert tried.kinds == ["udp_reverse"]
 
 
 def test_there_is_no_script_where_it_could_switch_nothing(hop):
     plan, row, checks, trials = hop
-    assert reproduce.reproduction(plan, row, checks, None, trials) is None
+    assert reproduction.reproduction(plan, row, checks, None, trials) is None
     assert made(hop, {"schema": 1, "campaign": "golden", "nodes": {}}) is None
     assert made(hop, row=replace(row, off=[])) is None
     assert made(hop, row=replace(row, blames=[])) is None
@@ -148,7 +151,7 @@ def test_a_fault_of_a_card_needs_the_card(hop, driver, why):
     manifest["nodes"]["node1"]["before"]["devices"]["flannel.1"]["driver"] = {"driver": driver}
     tried = made(hop, manifest)
     assert (tried.layers, tried.why_not) == ("card", why)
-    assert "--namespaces ]; then" not in reproduce.script(tried)
+    assert "--namespaces ]; then" not in script_text.script(tried)
 
 
 WORDS = (
@@ -193,7 +196,7 @@ def test_a_hostile_text_is_no_word_of_the_script(hop, word, where):
     if tried is None:
         assert where in ("address", "local")
         return
-    script = reproduce.script(tried)
+    script = script_text.script(tried)
     head = script.partition("\nTOKEN=")[0]
     assert head.isascii()
     values = values_of(script)
@@ -206,9 +209,9 @@ def test_a_hostile_text_is_no_word_of_the_script(hop, word, where):
 @pytest.mark.parametrize("text", WORDS)
 def test_names_of_the_campaign_stay_in_comments(hop, text):
     tried = made(hop)._replace(campaign=text, path=text, kind=text)
-    script = reproduce.script(tried)
-    assert values_of(script) == values_of(reproduce.script(made(hop)))
-    usual = reproduce.script(made(hop))
+    script = script_text.script(tried)
+    assert values_of(script) == values_of(script_text.script(made(hop)))
+    usual = script_text.script(made(hop))
     assert len(script.splitlines()) == len(usual.splitlines())
 
 
@@ -217,7 +220,7 @@ def test_names_of_the_campaign_stay_in_comments(hop, text):
 )
 def test_the_program_is_plain(kinds):
     """The shell holds it between two single quotes; nodes have Python 3.8 and later."""
-    program = reproduce.program(kinds)
+    program = script_text.program(kinds)
     assert "'" not in program and program.isascii()
     assert "@@" not in program and "\nEND\n" not in program
     tree = ast.parse(program, feature_version=(3, 8))
@@ -228,7 +231,7 @@ def test_the_program_is_plain(kinds):
 def test_the_script_has_no_findings_of_shellcheck(hop, tmp_path):
     for layers in ("card", "vxlan"):
         path = tmp_path / f"{layers}.sh"
-        path.write_text(reproduce.script(made(hop)._replace(layers=layers, why_not="x")))
+        path.write_text(script_text.script(made(hop)._replace(layers=layers, why_not="x")))
         run(["shellcheck", str(path)])
         subprocess.run(["sh", "-n", str(path)], check=True)
 
@@ -237,17 +240,17 @@ def test_the_script_has_no_findings_of_shellcheck(hop, tmp_path):
     "arguments", [[], ["one"], ["-x", "two"], ["", "two"], ["a", "b", "c"], ["--namespaces", "x"]]
 )
 def test_wrong_arguments_start_nothing(hop, tmp_path, arguments):
-    path = tmp_path / reproduce.FILE
-    path.write_text(reproduce.script(made(hop)))
+    path = tmp_path / script_text.FILE
+    path.write_text(script_text.script(made(hop)))
     argv = ["sh", str(path), *arguments]
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert ended.returncode == 2 and "usage: sh" in ended.stderr and not ended.stdout
 
 
 def test_a_fault_of_a_card_has_no_namespaces(hop, tmp_path):
-    path = tmp_path / reproduce.FILE
+    path = tmp_path / script_text.FILE
     path.write_text(
-        reproduce.script(
+        script_text.script(
             made(hop)._replace(layers="card", why_not="the fault is one of driver ice")
         )
     )
