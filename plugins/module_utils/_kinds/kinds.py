@@ -55,5 +55,3 @@ HOST_KINDS = [kind for kind in IN_ORDER if isinstance(kind, HostKind)]
 STEERING = [group for group, kind in DEVICE_KINDS.items() if kind.program != "ethtool"]
 # What of a device is read as files of sysfs.
 SYSFS_FILES = [kind.file for kind in IN_ORDER if isinstance(kind, Sysfs) and kind.file]
-# The keys of a device's settings that module ethtool leaves to others.
-NOT_BY_ETHTOOL = [*(TUNNEL_CSUM.settings or ())]

@@ -15,12 +15,13 @@ import contextlib
 import os
 import threading
 import time
-from typing import NamedTuple, Sequence, TypedDict
+from typing import NamedTuple, Sequence
 
 from .._base import network
 from .._base.errors import LabError
 from . import event_format, perf_events, same_names, tracefs
 from .event_format import EventFormat
+from .reading import AtDevice, Crossed
 from .sampler import SampledDevice
 from .tracepoints import INTO_GRO, START_XMIT
 
@@ -36,28 +37,6 @@ FIRST = 0.002  # s
 MOST_GROWTH = 4
 LONGEST = 600.0  # s; a client that has gone does not end it
 LEFT_TO_DEVICE = 3  # CHECKSUM_PARTIAL
-
-
-class AtDevice(TypedDict):
-    """Packets at a device, about."""
-
-    sent: int
-    sent_bytes: int
-    cut: int  # packets that the device is left to cut
-    cut_bytes: int
-    checksum_left: int  # packets whose checksum the device is left to fill in
-    into_gro: int
-    received: int  # after GRO
-    received_bytes: int
-    namespaces: int  # that have a device of this name, and are counted together
-
-
-class Crossed(TypedDict):
-    """What crossed the stack of an end while it was counted."""
-
-    seconds: float
-    cost_s: float  # CPU time, about
-    devices: dict[str, AtDevice]
 
 
 def _nothing(namespaces: int) -> AtDevice:

@@ -9,9 +9,29 @@ import os
 import time
 from typing import Any, TypedDict
 
-from .crossing import Crossed
-
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+
+
+class AtDevice(TypedDict):
+    """Packets at a device, about."""
+
+    sent: int
+    sent_bytes: int
+    cut: int  # packets that the device is left to cut
+    cut_bytes: int
+    checksum_left: int  # packets whose checksum the device is left to fill in
+    into_gro: int
+    received: int  # after GRO
+    received_bytes: int
+    namespaces: int  # that have a device of this name, and are counted together
+
+
+class Crossed(TypedDict):
+    """What crossed the stack of an end while it was counted."""
+
+    seconds: float
+    cost_s: float  # CPU time, about
+    devices: dict[str, AtDevice]
 
 
 class _Crossed(TypedDict, total=False):

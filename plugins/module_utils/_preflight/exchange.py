@@ -20,6 +20,7 @@ from .._base import network
 from .._base.errors import InputError, LabError
 from .._engines.payload.payload import PayloadCheck
 from .._host import echo, netns
+from .exchanged import Exchange, Passed
 
 SECONDS = 3.0  # the other node may begin a second earlier or later
 PAUSE_S = 0.01  # between two datagrams of a path
@@ -45,26 +46,6 @@ class PathToTry(TypedDict):
     netns: str | None
     local: str
     address: str
-
-
-class Passed(TypedDict):
-    """The packets that passed a device on their way out and in."""
-
-    device: str
-    out: int
-    back: int
-
-
-class Exchange(TypedDict):
-    """What became of a path: what its other end answered, and of datagrams where something was not."""
-
-    path: str
-    peer: str
-    ping: bool
-    tcp: bool
-    sent: int  # datagrams, 0 where ping and TCP pass
-    arrived: int
-    devices: list[Passed]  # from the end to the wire
 
 
 def paths_of(options: Mapping[str, Any]) -> list[PathToTry]:

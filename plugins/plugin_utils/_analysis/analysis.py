@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from .._campaign.design import too_few_blocks
 from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
 from .._statistics import effects, power
 from .._statistics.family import Family
 from .._statistics.numbers import shortened
 from .._statistics.rules import MATTERS
 from .._statistics.states import block_seconds
+from .._statistics.text import too_few_blocks
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution

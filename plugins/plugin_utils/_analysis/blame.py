@@ -14,8 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from .._campaign.nouns import Factor, Levels, Plan
-from .._campaign.profiles import AS_FOUND
+from .._campaign.nouns import AS_FOUND, Factor, Levels, Plan
 from .._statistics.exact import fisher_greater
 from .._statistics.rules import ALPHA
 from .._trials.payload import Tally

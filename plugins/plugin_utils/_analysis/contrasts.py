@@ -13,8 +13,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Mapping, TypeAlias
 
-from .._campaign.nouns import Plan
-from .._campaign.profiles import AS_FOUND
+from .._campaign.nouns import AS_FOUND, Plan
 from .._campaign.screen import alias_groups, model_matrix
 from .._statistics.libraries import np
 

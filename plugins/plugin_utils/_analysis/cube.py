@@ -15,9 +15,9 @@ from itertools import product
 from typing import Any, Iterable, TypedDict
 
 from ...module_utils._engines.workload import PlannedWorkload
-from .._campaign.design import workloads_at
 from .._campaign.nouns import Plan, Visit
 from .._campaign.spending import block_weights
+from .._campaign.visits import workloads_at
 from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter, components
 from .._statistics.effects import logs

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._campaign.factors import all_off, all_on
-from .._campaign.nouns import Levels, Plan
-from .._campaign.profiles import AS_FOUND
+from .._campaign.nouns import AS_FOUND, Levels, Plan
 from .._campaign.screen import within_reach
 from .._statistics.looks import rest
 from .._statistics.rules import ALPHA

@@ -16,9 +16,8 @@ from typing import Any
 
 from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.factors import all_off
-from .._campaign.nouns import Plan
+from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Plan
 from .._campaign.plan_file import paths_of
-from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
 from .._known_cases.known_cases import Host, KnownCase, like
 from .._statistics.exact import highest_share
 from .._statistics.rules import ALPHA

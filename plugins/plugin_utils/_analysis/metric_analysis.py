@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, TypeVar
 
-from .._campaign.design import too_few_blocks
 from .._statistics import effects as statistics
 from .._statistics.joint import table_scale
 from .._statistics.libraries import np
@@ -25,6 +24,7 @@ from .._statistics.states import (
     margin,
     states,
 )
+from .._statistics.text import too_few_blocks
 from . import contrasts, metrics
 from .contrasts import Effects, Labels
 from .cube import Cube

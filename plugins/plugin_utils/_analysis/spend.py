@@ -11,14 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .._campaign.design import (
-    VISIT_SECONDS,
-    chosen_length,
-    confirmation_cost,
-    first_blocks,
-    workloads_at,
-)
 from .._campaign.dry_run import effects_of
+from .._campaign.lengths import first_blocks
 from .._campaign.nouns import Campaign, Plan, Spending
 from .._campaign.spending import (
     KEPT,
@@ -29,6 +23,7 @@ from .._campaign.spending import (
     visits_of_block,
     with_length_by_scatter,
 )
+from .._campaign.visits import VISIT_SECONDS, chosen_length, confirmation_cost, workloads_at
 from .._campaign.workloads import seconds_of
 from .._statistics.components import Scatter
 from .._trials import progress

@@ -13,14 +13,9 @@ from typing import Any, NamedTuple
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engines import ENGINES
 from .._paths.lab_paths import Paths, with_own
-from .campaign_file import (
-    OVERRIDES,
-    load_campaign,
-    load_schema,
-    override,
-    read_campaign,
-)
+from .campaign_file import OVERRIDES, load_campaign, override, read_campaign
 from .nouns import Campaign
+from .schema import load_schema
 
 HOW = "Give offload_lab_campaign_file, the path of a YAML file, or offload_lab_campaign, the campaign itself."
 

@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Iterable
 
 from ...module_utils._base.errors import InputError
-from .design import MOST_NOMINEES, visits_of, with_check
 from .factors import settings_of
 from .nouns import (
     Confirmation,
@@ -21,13 +20,11 @@ from .nouns import (
     Nominee,
     Plan,
     Profile,
-    Search,
     Settings,
     Visit,
 )
-
-SCHEMA = 1
-PART = "confirm"  # the key ``part`` of its visits and trials
+from .plan_file import DECISION_SCHEMA, PART
+from .visits import MOST_NOMINEES, visits_of, with_check
 
 
 def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
@@ -53,7 +50,7 @@ def confirmation_of(plan: Plan, nominees: Iterable[Nominee]) -> Confirmation:
         for visit in visits_of(plan, profiles, control, blocks)
     ]
     return {
-        "schema": SCHEMA,
+        "schema": DECISION_SCHEMA,
         "campaign": plan["name"],
         "control": control,
         "blocks": list(blocks),
@@ -82,33 +79,3 @@ def _settings(plan: Plan, name: str, levels: Levels) -> Settings:
     if name in plan["profiles"]:
         return dict(plan["profiles"][name]["settings"])
     return dict(settings_of(plan["factors"], levels, plan["design"] == "one_at_a_time"))
-
-
-def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
-    """Return a plan with the profiles and visits of its confirmation."""
-    if decided is None:
-        return plan
-    return {
-        **plan,
-        "profiles": {**plan["profiles"], **decided["profiles"]},
-        "visits": [*plan["visits"], *decided["visits"]],
-    }
-
-
-def with_search(plan: Plan, decided: Search | None) -> Plan:
-    """Return the plan of a search with the profiles, visits and blocks of all rounds so far."""
-    if decided is None:
-        return plan
-    profiles = plan["profiles"].copy()
-    visits = plan["visits"].copy()
-    for search_round in decided["rounds"]:
-        profiles.update(search_round["profiles"])
-        visits += search_round["visits"]
-    return {
-        **plan,
-        "blocks": plan["blocks"] + len(decided["rounds"]),
-        "profiles": profiles,
-        "visits": visits,
-        "trials": decided.get("trials") or plan.get("trials"),
-        "decided": decided,
-    }

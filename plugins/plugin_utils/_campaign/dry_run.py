@@ -9,18 +9,13 @@ from collections.abc import Iterator
 
 from .._statistics.components import Scatter
 from .._statistics.rules import FEWEST_BLOCKS
-from .design import (
-    MORE_TRIALS,
-    block_seconds,
-    comparisons,
-    confirmation_cost,
-    control_visits,
-    too_few_blocks,
-)
+from .._statistics.text import too_few_blocks
+from .design import comparisons
 from .interim import NAMED
 from .lacking import left_out
 from .nouns import Factor, Plan, SearchLimits
 from .plan_file import paths_of
+from .visits import MORE_TRIALS, block_seconds, confirmation_cost, control_visits
 from .workloads import seconds_of
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # effects whose time to be found a dry run reports

@@ -12,8 +12,12 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._engines import workload
 from ...module_utils._engines.engines import BY_NAME
 from ...module_utils._engines.workload import Workload
+from .nouns import (
+    TimePlan,
+)
 
 AUTO = "auto"
+MOST_BLOCKS = 100  # in a time budget: more blocks add little
 FIRST_BLOCKS = 3  # before the first decision on a time budget
 LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10, 20)  # s
 # Length of the first cells in seconds. Short cells show a clear effect soonest. If cells scatter more
@@ -77,3 +81,8 @@ def _shortest(load: Workload) -> float:
     """Return the shortest time of a workload's cell, in seconds."""
     checked = workload.checked(load)
     return BY_NAME[checked["engine"]].shortest(checked)
+
+
+def first_blocks(time_plan: TimePlan) -> int:
+    """Return the number of blocks before the first decision on a time budget."""
+    return time_plan.get("first") or FIRST_BLOCKS

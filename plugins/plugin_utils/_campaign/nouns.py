@@ -16,6 +16,10 @@ from .._paths.own_paths import OwnPath
 from .._paths.path import Pair
 from .._statistics.looks import Look
 
+AS_FOUND = "as_found"  # a profile of design integrity: the hosts keep their settings
+MIXED = "mixed"  # level of as_found: the factor is on at only some of its devices
+UNKNOWN = "unknown"  # level of as_found: the level could not be read
+
 Levels = dict[str, str]  # {factor: level}
 Settings = dict[str, dict[str, Any]]  # {end: {device class: settings}}
 

@@ -15,14 +15,8 @@ from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
 from .._paths.lab_paths import Paths, with_own
 from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
-from . import confirmation, interim, spending
+from . import interim, spending
 from .decisions import append_decided, read_decided
-from .design import (
-    SCHEMA,
-    all_workloads,
-    control_visits,
-    longest_visit_seconds,
-)
 from .nouns import (
     Campaign,
     Confirmation,
@@ -32,7 +26,15 @@ from .nouns import (
     Spending,
 )
 from .stored import read_part, writing
+from .visits import (
+    SCHEMA,
+    all_workloads,
+    control_visits,
+    longest_visit_seconds,
+)
 
+DECISION_SCHEMA = 1  # of a confirmation and of a search
+PART = "confirm"  # the key ``part`` of the visits and trials of a confirmation
 # Parts of decisions.jsonl.
 CONFIRMATION, INTERIM, SEARCH, SPENDING = "confirmation", "looks", "search", "spending"
 # Keys that plans of earlier versions lack.
@@ -49,13 +51,13 @@ def read_plan(path: str) -> Plan | None:
 
 def read_confirmation(folder: str) -> Confirmation | None:
     """Return the confirmation of a results folder, or None before its decision."""
-    decided: Confirmation | None = read_decided(folder, CONFIRMATION, confirmation.SCHEMA)
+    decided: Confirmation | None = read_decided(folder, CONFIRMATION, DECISION_SCHEMA)
     return decided
 
 
 def read_search(folder: str) -> Search | None:
     """Return the search of a results folder with its rounds so far, or None."""
-    decided: Search | None = read_decided(folder, SEARCH, confirmation.SCHEMA)
+    decided: Search | None = read_decided(folder, SEARCH, DECISION_SCHEMA)
     return decided
 
 
@@ -99,8 +101,38 @@ def read_whole_plan(folder: str) -> Plan | None:
     """Return the plan of a results folder with all decisions, or None where there is no plan."""
     plan = read_current_plan(os.path.join(folder, "plan.json"))
     if plan and plan["design"] == "search":
-        plan = confirmation.with_search(plan, read_search(folder))
-    return plan and confirmation.with_confirmation(plan, read_confirmation(folder))
+        plan = with_search(plan, read_search(folder))
+    return plan and with_confirmation(plan, read_confirmation(folder))
+
+
+def with_confirmation(plan: Plan, decided: Confirmation | None) -> Plan:
+    """Return a plan with the profiles and visits of its confirmation."""
+    if decided is None:
+        return plan
+    return {
+        **plan,
+        "profiles": {**plan["profiles"], **decided["profiles"]},
+        "visits": [*plan["visits"], *decided["visits"]],
+    }
+
+
+def with_search(plan: Plan, decided: Search | None) -> Plan:
+    """Return the plan of a search with the profiles, visits and blocks of all rounds so far."""
+    if decided is None:
+        return plan
+    profiles = plan["profiles"].copy()
+    visits = plan["visits"].copy()
+    for search_round in decided["rounds"]:
+        profiles.update(search_round["profiles"])
+        visits += search_round["visits"]
+    return {
+        **plan,
+        "blocks": plan["blocks"] + len(decided["rounds"]),
+        "profiles": profiles,
+        "visits": visits,
+        "trials": decided.get("trials") or plan.get("trials"),
+        "decided": decided,
+    }
 
 
 def paths_of(plan: Plan) -> Paths:

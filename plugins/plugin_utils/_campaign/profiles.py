@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...module_utils._base.errors import InputError
 from .factors import all_off, all_on, level_name
-from .nouns import Campaign, Factor, Levels
+from .nouns import AS_FOUND, Campaign, Factor, Levels
 from .screen import (
     first_visits,
     reachable,
@@ -20,9 +20,6 @@ from .screen import (
 )
 
 MOST_PROFILES = 256
-AS_FOUND = "as_found"  # of design integrity: the hosts keep their settings
-MIXED = "mixed"  # level of as_found: the factor is on at only some of its devices
-UNKNOWN = "unknown"  # level of as_found: the level could not be read
 
 
 def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from .._statistics.components import Scatter
 from . import lengths
-from .design import MOST_BLOCKS, first_blocks, visits_of, visits_per_block, workloads_at
+from .lengths import MOST_BLOCKS, first_blocks
 from .nouns import Campaign, CellScatter, Plan, Spending, Visit
+from .visits import visits_of, visits_per_block, workloads_at
 from .workloads import seconds_of
 
 SCHEMA = 1

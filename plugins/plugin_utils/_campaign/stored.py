@@ -19,7 +19,7 @@ from ...module_utils._base.errors import InputError
 from .._store.manifest import FILE as MANIFEST
 from .._store.manifest import Manifest
 from .._untrusted.texts import LONGEST, clean_all, is_strict
-from .campaign_file import validate
+from .schema import validate
 
 PLAN = "plan"
 RESTORE = "Restore the file, or move the folder away."

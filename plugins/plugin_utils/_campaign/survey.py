@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from .campaign_file import OVERRIDES, load_schema
+from .campaign_file import OVERRIDES
+from .schema import load_schema
 from .workloads import PRESETS
 
 PREFIX = "offload_lab_survey_"

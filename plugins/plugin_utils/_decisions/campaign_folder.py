@@ -18,7 +18,7 @@ from typing import TypedDict
 from .._analysis import judge, named, spend
 from .._analysis.nominate import nominate
 from .._campaign import interim, spending
-from .._campaign.confirmation import PART, confirmation_of, with_search
+from .._campaign.confirmation import confirmation_of
 from .._campaign.loop import VisitStep
 from .._campaign.nouns import (
     Confirmation,
@@ -31,10 +31,12 @@ from .._campaign.nouns import (
     Visit,
 )
 from .._campaign.plan_file import (
+    PART,
     read_confirmation,
     read_interim,
     read_search,
     read_spending,
+    with_search,
     write_confirmation,
     write_interim,
     write_search,

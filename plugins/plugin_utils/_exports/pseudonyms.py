@@ -20,8 +20,8 @@ from typing import Any
 from ...module_utils._engines.payload.result import COUNTS
 from ...module_utils._engines.payload.traffic import COUNTERS, COUNTERS_6
 from ...module_utils._ethtool.features import LEGACY
-from .._campaign.campaign_file import load_schema
-from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
+from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN
+from .._campaign.schema import load_schema
 from .._paths.lab_paths import LAB_PATHS
 from .._trials import payload
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import yaml
 
 from ...module_utils._ethtool.features import LEGACY
-from ...module_utils._preflight.exchange import Exchange
+from ...module_utils._preflight.exchanged import Exchange
 
 FILE = os.path.join(os.path.dirname(__file__), "known_cases.yml")
 RELEASE = re.compile(r"\d+(?:\.\d+)*")  # what is a number of a kernel's release

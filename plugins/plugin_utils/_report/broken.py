@@ -14,12 +14,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from ...module_utils._preflight.exchange import Exchange
+from ...module_utils._preflight.exchanged import Exchange
 from .._analysis.blame import condition_text
 from .._analysis.integrity import finding, hops_of, known_cases_of
 from .._analysis.result import AsFound, Blame, Hop, PathFinding, PathVerdict, PayloadFindings
-from .._campaign.nouns import Plan
-from .._campaign.profiles import AS_FOUND
+from .._campaign.nouns import AS_FOUND, Plan
 from .._exports.recommended import drivers, kernels
 from .._known_cases.known_cases import Host, KnownCase
 from .._statistics import text

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files
-from .._campaign import confirmation, interim, plan_file, spending
+from .._campaign import interim, plan_file, spending
 from .._campaign.decisions import append_decided, read_decided
 from .._campaign.stored import read_json, read_manifest
 from .._exports.pseudonyms import Anonymous
@@ -30,8 +30,8 @@ LISTED = "REPLACED.txt"
 INSIDE = "bundle"  # the folder in the archive
 # What a campaign decided as it ran, and the schema of each part.
 PARTS = {
-    plan_file.CONFIRMATION: confirmation.SCHEMA,
-    plan_file.SEARCH: confirmation.SCHEMA,
+    plan_file.CONFIRMATION: plan_file.DECISION_SCHEMA,
+    plan_file.SEARCH: plan_file.DECISION_SCHEMA,
     plan_file.INTERIM: interim.SCHEMA,
     plan_file.SPENDING: spending.SCHEMA,
 }

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from .._analysis.campaign_verdicts import unsupported_profiles
 from .._analysis.result import Analysis
-from .._campaign.design import control_visits
 from .._campaign.forwarding import cautions
 from .._campaign.lacking import left_out
 from .._campaign.nouns import Plan
 from .._campaign.plan_file import paths_of
+from .._campaign.visits import control_visits
 from .._figures import trials
 from .._figures.nouns import NamedTable
 from .._statistics import text

@@ -17,9 +17,9 @@ from ...module_utils._base.network import device_key
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Features
 from ...module_utils._iproute.walk import FoundPath, Shared, TunnelDevice, WalkedDevice
-from .._campaign.design import confirmation_cost
 from .._campaign.dry_run import length
 from .._campaign.nouns import Plan
+from .._campaign.visits import confirmation_cost
 from .._paths.own_paths import Walked, class_of, left_out
 from .._untrusted.texts import printable
 

@@ -22,8 +22,7 @@ from ...module_utils._base.errors import InputError
 from ...module_utils._ethtool.alias import resolve
 from ...module_utils._ethtool.features import Feature
 from .._campaign.interim import INTEGRITY
-from .._campaign.nouns import Campaign, Factor, Plan
-from .._campaign.profiles import AS_FOUND, MIXED, UNKNOWN
+from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Campaign, Factor, Plan
 
 
 def with_as_found(

@@ -20,16 +20,9 @@ from typing import NamedTuple
 
 from .._analysis.cube import stall
 from .._analysis.metrics import values_of
-from .._campaign.confirmation import SCHEMA, with_search
-from .._campaign.design import (
-    MORE_TRIALS,
-    MOST_BLOCKS,
-    block_seconds,
-    confirmation_cost,
-    usual_rounds,
-    visits_of,
-)
+from .._campaign.design import usual_rounds
 from .._campaign.factors import all_on, settings_of
+from .._campaign.lengths import MOST_BLOCKS
 from .._campaign.nouns import (
     Nominee,
     Plan,
@@ -39,8 +32,10 @@ from .._campaign.nouns import (
     SearchStanding,
     Visit,
 )
+from .._campaign.plan_file import DECISION_SCHEMA, with_search
 from .._campaign.profiles import named
 from .._campaign.screen import every_combination
+from .._campaign.visits import MORE_TRIALS, block_seconds, confirmation_cost, visits_of
 from .._statistics.libraries import np, special
 from .._statistics.states import margin
 from .._trials.guards import excluded
@@ -79,7 +74,13 @@ class SeenVisits(NamedTuple):
 
 def begin(plan: Plan) -> Search:
     """Return an empty search."""
-    return {"schema": SCHEMA, "campaign": plan["name"], "rounds": [], "ended": None, "nominees": []}
+    return {
+        "schema": DECISION_SCHEMA,
+        "campaign": plan["name"],
+        "rounds": [],
+        "ended": None,
+        "nominees": [],
+    }
 
 
 def decide(plan: Plan, decided: Search, trials: Iterable[Trial]) -> Search:

@@ -119,3 +119,8 @@ def listed(items: Iterable[str], last: str = "and") -> str:
 def sentence(phrase: str) -> str:
     """Return words with a capital at the beginning; a unit or a name with capitals stays unchanged."""
     return phrase[:1].upper() + phrase[1:]
+
+
+def too_few_blocks(blocks: int, fewest: int) -> str:
+    """Return the warning that a campaign has too few blocks for a test."""
+    return f"{blocks} block{'s give' if blocks != 1 else ' gives'} no test: {fewest} are needed"

@@ -11,7 +11,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import files, locks
-from ...module_utils._preflight.exchange import Exchange
+from ...module_utils._preflight.exchanged import Exchange
 from .._untrusted.texts import clean_all
 from .files import write_changed
 

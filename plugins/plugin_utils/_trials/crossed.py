@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...module_utils._observe.crossing import AtDevice, Crossed
+from ...module_utils._observe.reading import AtDevice, Crossed
 from .nouns import NOTHING, Expected, Mark, Trial, Watched, mark
 
 MOST_COST = 0.01  # of the time of one CPU

@@ -20,9 +20,9 @@ from ...module_utils._engines.iperf3 import output as iperf3
 from ...module_utils._engines.netperf.netperf import SAME
 from ...module_utils._engines.netperf.values import Row
 from ...module_utils._engines.workload import Workload
-from .._campaign.campaign_file import validate
 from .._campaign.factors import level_name, read_factor
 from .._campaign.nouns import Factor, Plan, Profile, Visit
+from .._campaign.schema import validate
 from .._netperf_logs.parse import parse_netperf
 from .nouns import Mark, Trial
 

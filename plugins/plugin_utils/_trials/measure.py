@@ -17,7 +17,6 @@ from ...module_utils._base import checks, network
 from ...module_utils._base.errors import InputError
 from ...module_utils._engines.engine import Endpoint
 from ...module_utils._engines.workload import engines_of, sampling_engine
-from .._campaign.design import all_workloads
 from .._campaign.nouns import PartSource, Plan, Visit
 from .._campaign.plan_file import (
     paths_of,
@@ -25,6 +24,7 @@ from .._campaign.plan_file import (
     read_current_plan,
     read_search,
 )
+from .._campaign.visits import all_workloads
 from .._paths.lab_paths import LAB
 from .._paths.path import MetDevice, OnNode
 from .._store import campaign_lock

@@ -14,9 +14,8 @@ from typing import Any, NotRequired, TypedDict
 from ...module_utils._engines.engine import Endpoint, EngineCpu
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._engines.workload import Workload
-from ...module_utils._observe.crossing import Crossed
 from ...module_utils._observe.packets import Sample
-from ...module_utils._observe.reading import CounterReading
+from ...module_utils._observe.reading import CounterReading, Crossed
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 

@@ -9,15 +9,15 @@ import statistics
 from collections.abc import Collection
 from typing import NamedTuple
 
-from .._campaign.confirmation import PART
-from .._campaign.design import (
+from .._campaign.nouns import Plan, Visit
+from .._campaign.plan_file import PART
+from .._campaign.visits import (
     CELL_SECONDS,
     VISIT_SECONDS,
     block_seconds,
     confirmation_cost,
     workloads_at,
 )
-from .._campaign.nouns import Plan, Visit
 from .._campaign.workloads import seconds_of
 from .nouns import Result, Trial
 

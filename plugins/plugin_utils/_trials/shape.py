@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from .._campaign.campaign_file import trouble_in
+from .._campaign.schema import trouble_in
 from .._untrusted.texts import clean, clean_all, is_plain
 from .nouns import NOTHING, Trial
 

@@ -15,13 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, product
 from typing import NamedTuple, TypedDict
 
-from ...module_utils._kinds.kinds import NOT_BY_ETHTOOL
+from ...module_utils._kinds.tunnel_csum import TUNNEL_CSUM
 from .._campaign import loop
 from .._campaign.loop import VisitStep
 from .._campaign.nouns import Cell, Plan, Profile, Visit
 from .._paths.own_paths import TUNNEL
 from .._paths.path import Pair
 
+# The keys of a device's settings that module ethtool leaves to role tunnel
+NOT_BY_ETHTOOL = TUNNEL_CSUM.settings
 MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
 

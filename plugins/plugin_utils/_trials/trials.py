@@ -16,10 +16,9 @@ from ...module_utils._engines import workload
 from ...module_utils._engines.engine import Endpoint, StreamRow
 from ...module_utils._engines.engines import engine_that_started
 from ...module_utils._engines.workload import Workload, endpoint
-from .._campaign.design import workloads_at
-from .._campaign.nouns import Plan, Visit
+from .._campaign.nouns import AS_FOUND, Plan, Visit
 from .._campaign.plan_file import paths_of
-from .._campaign.profiles import AS_FOUND
+from .._campaign.visits import workloads_at
 from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Endpoints, Path
 from . import payload

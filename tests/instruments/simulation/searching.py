@@ -27,10 +27,12 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
     confirmation_of,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     with_confirmation,
     with_search,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 
 FACTORS = ("tx", "sg", "tso", "gso", "rx", "gro", "lro", "rxvlan")

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import visits
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.unit.roles.test_measure_role import Pretended
 
@@ -121,7 +121,7 @@ def test_guests_measure_and_their_nodes_have_the_profile_too(tmp_path):
         "guest2": "node2",
     }
     # Trials renew the switches of the guests alone; the nodes' switches wait longer than a visit.
-    visit = design.visit_seconds(json.loads((tmp_path / "kept/x/plan.json").read_text()))
+    visit = visits.visit_seconds(json.loads((tmp_path / "kept/x/plan.json").read_text()))
     armed = sorted(map(float, (tmp_path / "armed").read_text().split()))
     assert armed == pytest.approx([0.1, 0.1, visit / 20, visit / 20], rel=0.05) and visit / 20 > 0.1
 

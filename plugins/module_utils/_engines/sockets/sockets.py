@@ -1,19 +1,69 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pure: engine sockets."""
+"""Engine sockets. Pure."""
 
 from __future__ import annotations
 
 import json
-from typing import Sequence
+from typing import Any, Sequence
 
 from ..._base.errors import InputError
 from .. import wire
 from ..engine import SHORTEST, Endpoint, Line, Load, ScriptEngine, StreamRow
 from ..wire import LARGEST_DATAGRAM
-from . import command, output, traffic
+from . import output, traffic
 from .traffic import DATAGRAM, LARGEST, MESSAGES
+
+LOADED = "TCP_LOADED_RR"  # requests while streams run
+# Keys of a workload that a process receives where the workload has them.
+TOLD = (
+    "message_size",
+    "receive_size",
+    "send_socket",
+    "recv_socket",
+    "rate_mbps",
+    "congestion_control",
+    "udp_segment",
+    "udp_gro",
+)
+
+
+def before(load: Load) -> int:
+    """Return the seconds of requests without streams, before requests with streams."""
+    return max(1, load["duration"] // 2) if load["test"] == LOADED else 0
+
+
+def options_of(load: Load, test: str, end: Endpoint, port: int, index: int) -> dict[str, Any]:
+    """Return the options of one process; ``port`` is the server's."""
+    options: dict[str, Any] = {
+        "test": test,
+        "address": end["address"],
+        "port": port,
+        "seconds": load["warm_up"] + load["duration"],
+    }
+    options.update({key: load[key] for key in TOLD if key in load})
+    if end["local"]:
+        options["local"] = end["local"]
+    if load["interim"]:
+        options["interim"] = load["interim"]
+    if test.endswith("RR"):
+        options["request_size"] = load.get("request_size", 1)
+        options["response_size"] = load.get("response_size", 1)
+    for key, cpus in (("client_cpu", load["client_cpus"]), ("server_cpu", load["server_cpus"])):
+        if cpus:
+            options[key] = cpus[index % len(cpus)]
+    return options
+
+
+def loaded_options(load: Load, end: Endpoint, port: int) -> dict[str, Any]:
+    """Return the options of the process of requests while streams run."""
+    options = {**options_of(load, LOADED, end, port, 0), "before": before(load)}
+    streams = range(1, load["streams"] + 1)
+    return {
+        **options,
+        "streams": [options_of(load, "TCP_STREAM", end, port, index) for index in streams],
+    }
 
 
 class Sockets(ScriptEngine):
@@ -27,7 +77,7 @@ class Sockets(ScriptEngine):
         "TCP_RR",
         "UDP_RR",
         "TCP_CRR",
-        command.LOADED,
+        LOADED,
     )
     offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")
     called = "the load by sockets"
@@ -46,7 +96,7 @@ class Sockets(ScriptEngine):
                 where,
                 "Leave confidence out, or use netperf.",
             )
-        if load["test"] == command.LOADED and load["tenants"] > 1:
+        if load["test"] == LOADED and load["tenants"] > 1:
             raise InputError(
                 "requests and their streams are of one tenant",
                 f"{where}: tenants {load['tenants']}",
@@ -63,27 +113,27 @@ class Sockets(ScriptEngine):
             raise InputError("a datagram needs a byte at least", f"{where}: message_size {size}")
 
     def shortest(self, load: Load) -> float:
-        return 1.0 if load["test"] == command.LOADED else self.clock
+        return 1.0 if load["test"] == LOADED else self.clock
 
     def can_warm_up(self, load: Load) -> bool:
         # Interim results of UDP_STREAM count what was sent.
-        return super().can_warm_up(load) and load["test"] not in ("UDP_STREAM", command.LOADED)
+        return super().can_warm_up(load) and load["test"] not in ("UDP_STREAM", LOADED)
 
     def wait_before_traffic(self, load: Load) -> int:
-        return command.before(load)
+        return before(load)
 
     def argv(self, load: Load, test: str, end: Endpoint, index: int) -> list[str]:
         port = end["port"] + self.port_offset
-        return self.command("measure", json.dumps(command.options_of(load, test, end, port, index)))
+        return self.command("measure", json.dumps(options_of(load, test, end, port, index)))
 
     def lines(self, load: Load, endpoints: Sequence[Endpoint]) -> list[Line]:
         """Return the processes of a cell; loaded requests are one, which starts the streams
         when it has measured without them.
         """
-        if load["test"] != command.LOADED:
+        if load["test"] != LOADED:
             return super().lines(load, endpoints)
         end = endpoints[0]
-        what = command.loaded_options(load, end, end["port"] + self.port_offset)
+        what = loaded_options(load, end, end["port"] + self.port_offset)
         return [Line(self.command("measure", json.dumps(what)), end)]
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:

@@ -5,7 +5,7 @@
 
 A node runs this file and :mod:`..wire` as one script: ``serve ADDRESS PORT`` at one end and
 ``measure JSON`` at the other. So it imports nothing else of ours. ``measure`` prints one line of JSON,
-see :mod:`.output`; its argument is the mapping of :func:`.command.options_of`.
+see :mod:`.output`; its argument is the mapping of :func:`.sockets.options_of`.
 
 The server reads who may connect from its standard input, see :func:`..wire.guests`; the client has the
 token in the variable OFFLOAD_LAB_TOKEN. The first line on a connection is the token, the second
@@ -58,7 +58,7 @@ from ..wire import (
     whole_number,
 )
 
-Options = Dict[str, Any]  # see :func:`.command.options_of`
+Options = Dict[str, Any]  # see :func:`.sockets.options_of`
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
 DATAGRAM = 1400  # bytes, where no size is asked for
 MOST_SEGMENTS = 64  # datagrams of one call (UDP_MAX_SEGMENTS of linux/udp.h before 6.9)

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..._analysis.result import PathFinding
-from ..._campaign.nouns import Plan
+from ..._campaign.nouns import AS_FOUND, Plan
 from ..._campaign.plan_file import paths_of
-from ..._campaign.profiles import AS_FOUND
 from ..._store.manifest import Manifest
 from ..._trials.nouns import Trial
 from ..._trials.payload import Checks

@@ -13,9 +13,9 @@ import zlib
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
-    validate,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import validate
 from ansible_collections.offload.lab.tests.support import as_file
 
 BASE = {

@@ -13,13 +13,13 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
     confirmation_of,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import describe
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     with_confirmation,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import (
-    confirmation_cost,
-    make_plan,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import describe
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import confirmation_cost
 
 
 def plan(**campaign):

@@ -13,10 +13,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import (
-    block_seconds,
     blocks_needed,
     make_plan,
-    visit_seconds,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import describe, length
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
@@ -24,6 +22,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
     read_plan,
     summary,
     write_plan,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import (
+    block_seconds,
+    visit_seconds,
 )
 
 

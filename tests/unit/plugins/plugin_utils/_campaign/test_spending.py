@@ -25,6 +25,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
     write_plan,
     write_spending,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import workloads_at
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import visit_cells
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
@@ -59,7 +60,7 @@ def trials_of(plan, noise=0.02):
     now = 1000.0
     for visit in plan["visits"]:
         starts[visit["mtu"], visit["block"], visit["visit"]] = now
-        loads = design.workloads_at(plan, visit)
+        loads = workloads_at(plan, visit)
         now += 2 + sum(loads[cell["workload"]]["duration"] for cell in visit["cells"])
     for trial in records:
         trial["started"] = starts[trial["mtu"], trial["block"], trial["visit"]]
@@ -201,7 +202,7 @@ def test_what_an_engine_cannot_cut_short_is_not_cut():
         "scatter": None,
     }
     later = spending.with_spending(plan, [decision])
-    loads = design.workloads_at(later, later["visits"][-1])
+    loads = workloads_at(later, later["visits"][-1])
     assert {name: loads[name]["duration"] for name in ("tcp_stream", "tcp_crr")} == {
         "tcp_stream": 0.25,
         "tcp_crr": 1,

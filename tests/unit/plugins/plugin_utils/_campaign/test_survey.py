@@ -15,10 +15,10 @@ import yaml
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     OVERRIDES,
-    load_schema,
     override,
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import load_schema
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.survey import (
     PREFIX,
     question,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import (
     SCHEMAS,
     load_schema,
 )

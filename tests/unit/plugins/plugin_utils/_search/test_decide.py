@@ -17,12 +17,18 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cube import collect
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import validate
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation import (
     confirmation_of,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     with_confirmation,
     with_search,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import validate
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import (
+    MTU_SECONDS,
+    longest_visit_seconds,
+    visit_seconds,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
 from ansible_collections.offload.lab.plugins.plugin_utils._report import search_section
@@ -281,15 +287,15 @@ def test_where_trials_scatter_later_visits_have_more_of_them_within_the_time_bud
     assert max(cells_of_visits) > 4
     confirmation = confirmation_of(whole_plan, decided["nominees"])
     assert {len(visit["cells"]) for visit in confirmation["visits"]} == {decided["trials"]}
-    assert design.longest_visit_seconds(plan) == design.visit_seconds({**plan, "trials": 16})
+    assert longest_visit_seconds(plan) == visit_seconds({**plan, "trials": 16})
     if minutes is None:
         assert decided["trials"] == 16, "four times as many, at most"
     else:
         visits_made = [*whole_plan["visits"], *confirmation["visits"]]
         seconds = sum(
-            design.visit_seconds({**plan, "trials": len(visit["cells"])}) for visit in visits_made
+            visit_seconds({**plan, "trials": len(visit["cells"])}) for visit in visits_made
         )
-        assert design.MTU_SECONDS + seconds <= 60 * minutes
+        assert MTU_SECONDS + seconds <= 60 * minutes
 
 
 def test_the_time_budget_is_kept_to_the_last_round():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import (
     load_schema,
     validate,
 )
