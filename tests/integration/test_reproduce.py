@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
-    script as script_text,
+    script_text,
 )
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import DEVICES, Nodes
 from ansible_collections.offload.lab.tests.instruments.lying_nic.reproduced import (

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
-    script as script_text,
+    script_text,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce.features import (
     DeviceFeature,
