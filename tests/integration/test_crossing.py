@@ -56,7 +56,7 @@ def nodes():
 
 
 class Traffic:
-    """Datagrams in a random order, of which a share is left to the device to cut."""
+    """Datagrams in a random order; a share of them is left to the device to cut."""
 
     def __init__(self, nodes, share):
         self.share = share
@@ -146,13 +146,13 @@ def test_counts_in_turns_agree_with_packet_sockets_on_the_same_traffic(nodes, tr
     finally:
         counting.close()
     share = traffic.cut / (traffic.cut + traffic.whole)
-    one = math.sqrt(share * (1 - share) / (counts["sent"] / crossing.PERIOD))
+    error_of_share = math.sqrt(share * (1 - share) / (counts["sent"] / crossing.PERIOD))
     others = 2 * crossing.PERIOD / counts["sent"]  # neighbour discovery may be among the records
-    assert abs(counts["cut"] / counts["sent"] - share) <= ERRORS * one + others
-    # A packet socket gives shares of bytes: those of the packets that it saw, from their share.
+    assert abs(counts["cut"] / counts["sent"] - share) <= ERRORS * error_of_share + others
+    # A packet socket gives shares of bytes: the share of packets follows from it.
     seen = sampled["super_share"]
     super_packets = seen / (seen + (1 - seen) * SEGMENTS)
-    error = math.sqrt(share * (1 - share) * (1 / sampled["packets"] + one**2))
+    error = math.sqrt(share * (1 - share) * (1 / sampled["packets"] + error_of_share**2))
     assert abs(counts["cut"] / counts["sent"] - super_packets) <= ERRORS * error + others
     checksums = counts["checksum_left"] / counts["sent"]
     assert abs(checksums - sampled["csum_not_ready_share"]) <= 0.01 + others

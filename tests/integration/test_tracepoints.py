@@ -18,14 +18,14 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
-    drops_so_far,
+    drop_places,
     errors_seen,
     same_names,
     tracepoints,
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage
-from ansible_collections.offload.lab.plugins.plugin_utils._trials.dropped import dropped_of
+from ansible_collections.offload.lab.plugins.plugin_utils._trials.drop_reasons import dropped_of
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     DEVICES,
     VETH,
@@ -153,15 +153,15 @@ def test_a_card_that_leaves_checksums_unfilled():
 
 
 def test_what_a_trial_records_of_drops(nodes):
-    drops_so_far.read()  # it begins with the first reading
+    drop_places.read()  # it begins with the first reading
     nodes.inside(1, "sysctl", "-qw", f"net.ipv4.conf.{NAMES[1]}.rp_filter=1")
     nodes.inside(0, "ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
     send(nodes, source="198.51.100.1")
-    counters = drops_so_far.read()
+    counters = drop_places.read()
     names = [name for name in counters if name.startswith("drop_reason IP_RPFILTER ip_")]
     assert sum(counters[name] for name in names) >= SENT
     send(nodes, source="198.51.100.1")
-    assert sum(drops_so_far.read()[name] for name in names) >= 2 * SENT
+    assert sum(drop_places.read()[name] for name in names) >= 2 * SENT
 
 
 def test_a_name_that_two_namespaces_have(nodes):
@@ -242,11 +242,11 @@ def test_a_card_that_hands_super_packets_over_uncut():
 
 
 def counters_of(space, name):
-    return {**errors_seen.read([{"name": name, "netns": space}]), **drops_so_far.read()}
+    return {**errors_seen.read([{"name": name, "netns": space}]), **drop_places.read()}
 
 
 def test_wrong_checksums_of_another_namespace_are_not_blamed(nodes):
-    drops_so_far.read()
+    drop_places.read()
     with Nodes("checksum_unfilled:1:tx", "ol-other") as other, receiver(other) as sock:
         sock.settimeout(1)
         other.inside(0, "ping", "-c", "1", "-W", "2", SERVER)

@@ -230,9 +230,9 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
     A new mount namespace is a copy, in which the files of other nodes are mounted too. They do not
     live on in it: removing a file or directory releases what is mounted on it, in every namespace.
 
-    The kernel keeps a mount namespace in a file only if its number is above that of the namespace
-    in which the file is (mnt_ns_loop() in fs/namespace.c). Newer kernels give each CPU numbers of
-    its own, so in a container it may work on some CPUs only (seen on 6.18).
+    The kernel keeps a mount namespace in a file only if it has a higher number than the namespace
+    with the file (mnt_ns_loop() in fs/namespace.c). Newer kernels give each CPU numbers of its own,
+    so in a container it may work on some CPUs only (seen on 6.18).
     """
     steps = []
     for node in new:

@@ -115,12 +115,12 @@ class _Ring:
 
 def parsed(written: bytes) -> Iterator[bytes]:
     """Yield the raw records in what :meth:`Group.take` returns."""
-    place = 0
-    while place < len(written):
-        kind, _misc, size = RECORD.unpack_from(written, place)
+    offset = 0
+    while offset < len(written):
+        kind, _misc, size = RECORD.unpack_from(written, offset)
         if kind == SAMPLE:
-            yield written[place + RECORD.size + 4 : place + size]
-        place += max(size, RECORD.size)
+            yield written[offset + RECORD.size + 4 : offset + size]
+        offset += max(size, RECORD.size)
 
 
 class Group:

@@ -35,7 +35,7 @@ from .._host import daemons
 from .._host import netns as host_netns
 from .._host.waiting import PATIENCE
 from .._restore import sign_of_life, strikes
-from . import crossing, drops_so_far, errors_seen, sampler
+from . import crossing, drop_places, errors_seen, sampler
 from .reading import CounterReading
 from .sampler import SampledDevice
 
@@ -93,7 +93,7 @@ def snapshot(
         "hertz": os.sysconf("SC_CLK_TCK"),
         "features": sampler.features_of(devices),
         "throttled": throttle_count(),
-        "errors": {**errors_seen.read(devices), **drops_so_far.read()},
+        "errors": {**errors_seen.read(devices), **drop_places.read()},
         "alarms": errors_seen.kernel_log().alarms(),
     }
     if begins:

@@ -9,6 +9,7 @@ import os
 import time
 from typing import Any, TypedDict
 
+DROP_REASON = "drop_reason"  # how a counter of dropped packets begins
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 

@@ -25,11 +25,10 @@ from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution
 from .campaign_verdicts import of_all
-from .cube import Cube, collect
+from .cube import Cube, collect, counts_of_table
 from .failures import of_tables
 from .judge import Judged, judge, recommend
 from .nominate import nominees_of
-from .packet_counts import counts_of_table
 from .result import (
     SCHEMA,
     AnalysedFactor,

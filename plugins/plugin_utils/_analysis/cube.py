@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import copy
 from itertools import product
-from typing import Any, Iterable, TypedDict
+from statistics import median
+from typing import Any, Iterable, Sequence, TypedDict
 
 from ...module_utils._engines.workload import PlannedWorkload
 from .._campaign.nouns import Plan, Visit
@@ -27,7 +28,7 @@ from .._trials.crossed import Counts, counts_of
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
 from .metrics import MAIN, order, values_of
-from .result import FailedTrial, Table
+from .result import FailedTrial, PacketCounts, Table
 
 LISTED = 20  # failures that are named one by one
 
@@ -317,3 +318,29 @@ def scatter_of(plan: Plan, trials: Iterable[Trial]) -> Scatter | None:
         loads = workloads_at(plan, visit)
         shares += (1 / seconds_of(loads[name]) for name in names)
     return components(tables[~np.isnan(tables).all(axis=(1, 2))], len(shares) / sum(shares))
+
+
+def _median_counts(profile: str, end: str, counts: Sequence[Counts]) -> PacketCounts:
+    """Return the medians of the trials of a profile at an end."""
+    cpu = [count.cpu_us for count in counts if count.cpu_us is not None]
+    return PacketCounts(
+        profile=profile,
+        end=end,
+        n=len(counts),
+        per_mb=median(count.per_mb for count in counts),
+        cut_per_mb=median(count.cut_per_mb for count in counts),
+        merged_per_mb=median(count.merged_per_mb for count in counts),
+        checksum_left=median(count.checksum_left for count in counts),
+        cpu_us=median(cpu) if cpu else None,
+    )
+
+
+def counts_of_table(cube: Cube, table: int) -> list[PacketCounts]:
+    """Return the packets of each profile and end of a table, medians of its trials, the control first."""
+    rows = [
+        _median_counts(profile, end, counts)
+        for (place, profile, end), counts in cube.crossed.items()
+        if place == table
+    ]
+    order = {name: number for number, name in enumerate(cube.profiles)}
+    return sorted(rows, key=lambda row: (row.end, order[row.profile]))

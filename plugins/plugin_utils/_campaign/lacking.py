@@ -17,7 +17,7 @@ from .nouns import Outline
 
 
 def lacking(campaign: Outline, known: Paths) -> dict[str, list[str]]:
-    """Return, by host, the varied device classes of existing paths of which the host has no device."""
+    """Return, by host, the varied device classes of existing paths without a device at the host."""
     paths = [known.named(name) for name in campaign["paths"]]
     varied = set(chain.from_iterable(factor["devices"] for factor in campaign["factors"]))
     classes: list[str] = []
@@ -32,7 +32,7 @@ def lacking(campaign: Outline, known: Paths) -> dict[str, list[str]]:
 
 
 def _absent(host: str, classes: Iterable[str], paths: Iterable[Path]) -> list[str]:
-    """Return the classes of which a host has no device on any of these paths."""
+    """Return the classes without a device of a host on any of these paths."""
     there: set[str] = set()
     for path in paths:
         there.update(_classes_at(host, path))

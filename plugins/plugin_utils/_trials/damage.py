@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
-from ...module_utils._observe.drop_places import COUNTER
-from ...module_utils._observe.reading import CounterReading
+from ...module_utils._observe.reading import DROP_REASON, CounterReading
 from .cpu import ENDS
 from .nouns import NOTHING, Damage, Expected, Mark, Trial, Watched, mark
 
@@ -54,7 +53,7 @@ def _gained(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, in
     grown = {}
     for name in sorted(after):
         # Drops are counted from 0 on by the process that reads; other counters are the kernel's.
-        first = before.get(name, 0 if name.startswith(COUNTER) else after[name])
+        first = before.get(name, 0 if name.startswith(DROP_REASON) else after[name])
         if after[name] > first:
             grown[name] = after[name] - first
     return grown

@@ -20,7 +20,7 @@ from ...module_utils._engines.payload.result import (
     Size,
 )
 from ...module_utils._engines.payload.traffic import PINGS_SAID
-from .dropped import dropped_of, in_words
+from .drop_reasons import dropped_of, in_words
 from .nouns import NOTHING, Trial
 
 # Errors that the kernel counts, and what each means.
@@ -45,10 +45,10 @@ STOPPED = "the payload could not be checked to the end"
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
 # Where nothing of any size passes, the ends do not even agree on a check.
 NOTHING_PASSES = (STOPPED, NONE_ARRIVED)
-# What a network does now and then by itself: no trouble, but a setting that goes with it is to blame. Another
+# What a healthy network does now and then: no trouble, but a setting under which it happens is to blame. Another
 # order is no fault: GRO makes it in a clean guest (docs/is-it-broken.md).
 LESSER = (LOST_ANY, TWICE)
-FEWEST_LOST = 4  # datagrams; never are so many on the way that a buffer overflows
+FEWEST_LOST = 4  # datagrams; the check never has enough on the way to overflow a buffer
 FEWEST_SEGMENTS = 4  # that were lost
 FEWEST_CHECKSUMS = 2
 FEWEST_DROPPED = 2  # packets
@@ -72,9 +72,9 @@ class Tally(TypedDict):
     trials: int
     troubled: int  # trials in which something was wrong
     kinds: dict[str, int]  # what was wrong: trials
-    lesser: dict[str, int]  # what a network may do by itself: trials
+    lesser: dict[str, int]  # what a healthy network may do: trials
     corrupted: NotRequired[dict[str, Corrupted]]  # by node; with the host, where a tunnel ends
-    dropped: NotRequired[dict[str, Corrupted]]  # by node, reason and place (:mod:`.dropped`)
+    dropped: NotRequired[dict[str, Corrupted]]  # by node, reason and place (:mod:`.drop_reasons`)
     whole: Payload
 
 
@@ -83,7 +83,7 @@ Tallies = Mapping[Where, Tally]
 
 
 class Checks(NamedTuple):
-    """The checks of a campaign: those of its planned visits, and those of its confirmation."""
+    """The checks of a campaign: in its planned visits, and in its confirmation."""
 
     planned: dict[Where, Tally]
     fresh: dict[Where, Tally]

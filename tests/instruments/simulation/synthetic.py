@@ -289,7 +289,7 @@ def make_trials(
 
 
 def crossed(packets, cut=False, cost_s=0.002):
-    """Return the ``crossed`` of a trial of which 100 MB were counted at both ends."""
+    """Return the ``crossed`` of a trial with 100 MB counted at both ends."""
     size = 100_000_000
     device = {
         "sent": packets,

@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     drop_places,
-    drops_so_far,
     event_format,
     perf_events,
     same_names,
@@ -148,22 +147,22 @@ def test_records_become_reasons_places_and_segments(kernel, monkeypatch, tmp_pat
 
 
 def test_drops_of_a_healthy_host_are_left_out_of_trials(kernel, monkeypatch):
-    monkeypatch.setattr(drops_so_far, "_watches", [])
+    monkeypatch.setattr(drop_places, "_watches", [])
     record_of_drop = (0, record(reason=10))
     monkeypatch.setattr(Group, "kept", [record_of_drop])
-    assert list(drops_so_far.read().values()) == [1]
-    assert list(drops_so_far.read().values()) == [2]
-    (event,) = drops_so_far._watches[0].group.events
+    assert list(drop_places.read().values()) == [1]
+    assert list(drop_places.read().values()) == [2]
+    (event,) = drop_places._watches[0].group.events
     assert event.condition.startswith("reason != 2 && reason != 3 && ")  # NOT_SPECIFIED, NO_SOCKET
     assert "reason != 10 " not in event.condition
-    monkeypatch.setattr(drops_so_far._watches[0], "process", 0)  # the parent's
-    assert list(drops_so_far.read().values()) == [1]
+    monkeypatch.setattr(drop_places._watches[0], "process", 0)  # the parent's
+    assert list(drop_places.read().values()) == [1]
 
 
 def test_a_kernel_that_allows_no_tracepoints_has_no_drops(kernel, monkeypatch):
-    monkeypatch.setattr(drops_so_far, "_watches", [])
+    monkeypatch.setattr(drop_places, "_watches", [])
     kernel["skb/kfree_skb"] = "ID: 1\n"
-    assert drops_so_far.read() == {} == drops_so_far.read()
+    assert drop_places.read() == {} == drop_places.read()
 
 
 def test_functions_of_addresses(tmp_path):

@@ -15,7 +15,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._report import counted
 NAMED = counted.Named("off", {"off": "all off", "on": "tso"})
 
 
-def counts(profile, per_mb, *, cut=0.0, merged=0.0, left=1.0, cpu=None, end="client"):
+def counts(profile, per_mb, *, cut=0.0, merged=0.0, checksum_left=1.0, cpu=None, end="client"):
     return PacketCounts(
         profile=profile,
         end=end,
@@ -23,7 +23,7 @@ def counts(profile, per_mb, *, cut=0.0, merged=0.0, left=1.0, cpu=None, end="cli
         per_mb=per_mb,
         cut_per_mb=cut,
         merged_per_mb=merged,
-        checksum_left=left,
+        checksum_left=checksum_left,
         cpu_us=cpu,
     )
 
@@ -54,7 +54,10 @@ def test_what_gro_merged_is_named_where_it_merged():
     [
         (counts("on", 700.0), "tso makes no difference: packets are the same."),
         (counts("on", 22.0, cut=20.0), "tso makes no difference, although it acts on packets."),
-        (counts("on", 712.0, left=0.0), "tso makes no difference, although it acts on packets."),
+        (
+            counts("on", 712.0, checksum_left=0.0),
+            "tso makes no difference, although it acts on packets.",
+        ),
     ],
 )
 def test_whether_a_setting_without_an_effect_acts(row, sentence):

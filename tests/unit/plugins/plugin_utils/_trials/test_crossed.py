@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import crossed
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 
-PACKETS = 2000  # of 100 MB, each of which the device cuts
+PACKETS = 2000  # of 100 MB, all of them cut by the device
 
 
 def trial(combined=False, cost_s=0.002, **demand):

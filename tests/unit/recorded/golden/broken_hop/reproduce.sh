@@ -167,7 +167,7 @@ compare() { # pairs of trials in random order; more pairs if more are in trouble
 narrow() { # which of several features is enough: NODE NETNS DEVICE FEATURE VALUE...
     at=$1
     shift
-    while [ "$#" -ge 4 ] && is_before 80; do
+    while [ "$#" -ge 4 ] && is_before 50; do
         set_features broken
         ask "$at" set "$1 $2 $3 $4"
         trial

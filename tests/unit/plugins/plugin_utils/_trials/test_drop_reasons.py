@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.module_utils._observe.drop_places import counter_of
-from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage, dropped
+from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage, drop_reasons
 
 CHECKSUM = counter_of("TCP_CSUM", "tcp_v4_rcv")
 HIDDEN = counter_of("UDP_CSUM", "")  # the kernel hides its addresses
@@ -28,35 +28,37 @@ def test_a_drop_that_an_earlier_reading_does_not_have_began_at_0():
 
 
 def test_drops_are_named_by_node_where_their_reason_names_a_fault():
-    drops = dropped.dropped_of(
+    drops = drop_reasons.dropped_of(
         trial(server={CHECKSUM: 5, ORDINARY: 9, "TcpInCsumErrors": 5}, client={})
     )
     assert drops == {"node2 TCP_CSUM tcp_v4_rcv": 5}
-    assert dropped.in_words("node2 TCP_CSUM tcp_v4_rcv") == (
+    assert drop_reasons.in_words("node2 TCP_CSUM tcp_v4_rcv") == (
         "Packets were lost at node2 in tcp_v4_rcv, reason TCP_CSUM (wrong TCP checksum)"
     )
 
 
 def test_a_place_that_the_kernel_hides():
-    (key,) = dropped.dropped_of(trial(client={HIDDEN: 2, "UdpInCsumErrors": 2}))
-    assert dropped.in_words(key) == (
+    (key,) = drop_reasons.dropped_of(trial(client={HIDDEN: 2, "UdpInCsumErrors": 2}))
+    assert drop_reasons.in_words(key) == (
         "Packets were lost at node1, reason UDP_CSUM (wrong UDP checksum)"
     )
 
 
 def test_ends_of_one_kernel_count_the_same_drops_once():
-    drops = dropped.dropped_of(trial(client={FIREWALL: 5}, server={FIREWALL: 5}))
+    drops = drop_reasons.dropped_of(trial(client={FIREWALL: 5}, server={FIREWALL: 5}))
     assert drops == {"node1 or node2 NETFILTER_DROP nf_hook_slow": 5}
 
 
 def test_the_counters_of_a_namespace_name_the_end_that_lost_packets():
     both = {"client": {CHECKSUM: 9}, "server": {CHECKSUM: 9, "TcpInCsumErrors": 5}}
-    assert dropped.dropped_of(trial(**both)) == {"node2 TCP_CSUM tcp_v4_rcv": 5}
+    assert drop_reasons.dropped_of(trial(**both)) == {"node2 TCP_CSUM tcp_v4_rcv": 5}
 
 
 def test_wrong_checksums_of_other_namespaces_are_nobodys():
-    assert dropped.dropped_of(trial(client={CHECKSUM: 4}, server={CHECKSUM: 4, HIDDEN: 1})) == {}
+    assert (
+        drop_reasons.dropped_of(trial(client={CHECKSUM: 4}, server={CHECKSUM: 4, HIDDEN: 1})) == {}
+    )
 
 
 def test_a_trial_without_damage():
-    assert dropped.dropped_of({"client": "node1", "server": "node2"}) == {}
+    assert drop_reasons.dropped_of({"client": "node1", "server": "node2"}) == {}
