@@ -213,6 +213,12 @@ def _search(analysis: Analysis, tables: Sequence[NamedTable]) -> SearchSection |
     return SearchSection(*section, effect_tables.visited(tables)) if section else None
 
 
+def _warnings(analysis: Analysis, plan: Plan, unsupported: dict[str, str]) -> list[str]:
+    """Return what the reader is to know of the campaign before its results."""
+    lacked = left_out(plan, paths_of(plan)).values()
+    return [*lacked, *analysis.warnings, *_not_compared(unsupported)]
+
+
 def page(
     analysis: Analysis,
     plan: Plan,
@@ -232,9 +238,7 @@ def page(
     unsupported = unsupported_profiles(analysis)
     tables = shown_tables(analysis, unsupported)
     common = common_notes(tables)
-    lacked = left_out(plan, paths_of(plan)).values()
-    warnings = [*worth, *lacked, *analysis.warnings, *_not_compared(unsupported), *common]
-    warnings += _damaged(problems)
+    warnings = [*worth, *_warnings(analysis, plan, unsupported), *common, *_damaged(problems)]
     tables = [_without_notes(table, common) for table in tables]
     tables = quantities.added(tables, plan, analysis.names)
     measured = [table for table in tables if table.quantities]
