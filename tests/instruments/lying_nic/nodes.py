@@ -36,12 +36,12 @@ VETH = "veth"  # in place of a fault: the kernel's own pair of devices, no NIC t
 
 class Nodes:
     """Two namespaces, ``a`` at 192.0.2.1 behind the NIC and ``b`` at 192.0.2.2; with ``tunnel`` VXLAN between
-    them, too: 192.0.3.1 and 192.0.3.2. ``fault`` is what the NIC does, or :data:`VETH`.
+    them, too: 192.0.3.1 and 192.0.3.2. ``fault`` is what the NIC does, or :data:`VETH`. Tests of other
+    processes have namespaces of other names.
     """
 
-    def __init__(
-        self, fault: str = faults.HONEST, name: str = "ol-lie", tunnel: bool = False
-    ) -> None:
+    def __init__(self, fault: str = faults.HONEST, name: str = "", tunnel: bool = False) -> None:
+        name = name or f"ol-{os.getpid()}"
         self.spaces = (f"{name}-a", f"{name}-b")
         self.fault = fault
         self.tunnel = tunnel

@@ -23,7 +23,8 @@ def found(test="UDP_STREAM", size=64, medians=None):
             "medians": medians or {"throughput": {"all_off": 64.0, "tso=on": 128.0}},
         },
     )
-    [table] = quantities.added([table], {"workloads": [{"name": "small", "message_size": size}]})
+    plan = {"workloads": [{"name": "small", "message_size": size}], "control": "all_off"}
+    [table] = quantities.added([table], plan, {})
     return table.notes, table.packets
 
 
