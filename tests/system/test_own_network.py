@@ -8,10 +8,19 @@ flannel makes them. It is measured, settings are applied and taken back, and it 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 
 import pytest
 import yaml
 
+from ansible_collections.offload.lab.tests.security.seen_servers import (
+    NOBODY,
+    PROCESSES,
+    WORKLOADS,
+    is_server,
+)
 from ansible_collections.offload.lab.tests.system.lab import changed
 from ansible_collections.offload.lab.tests.system.pods import ENDS, lab_of_pods, unlike
 
@@ -114,3 +123,47 @@ def test_what_cannot_be_is_refused_before_anything_is_changed(pods, tmp_path, va
     output = pods.play("measure", rc=2, **keys)
     assert said in " ".join(output.split())
     assert unlike(before, pods.state()) == [] and not list(tmp_path.iterdir())
+
+
+class Watch(threading.Thread):
+    """Keeps the servers that this machine runs until ``over`` is set."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.over = threading.Event()
+        self.servers = []
+
+    def run(self):
+        while not self.over.wait(0.5):
+            shown = subprocess.run(
+                [sys.executable, "-I", "-c", PROCESSES], stdout=subprocess.PIPE, check=True
+            )
+            self.servers += filter(is_server, json.loads(shown.stdout))
+
+
+@pytest.mark.nightly  # as tests/installed, where systemd runs
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_servers_of_each_engine_have_no_privileges(pods, tmp_path, name):
+    before = pods.state()
+    campaign = {
+        **CAMPAIGN,
+        "name": name,
+        "factors": ["gro"],
+        "design": "integrity" if name == "payload" else "on_off",
+        "workloads": [yaml.safe_load(WORKLOADS[name])],
+    }
+    watch = Watch()
+    watch.start()
+    pods.play("measure", ends=WITHOUT_ADDRESS, campaign=campaign, results_dir=str(tmp_path))
+    watch.over.set()
+    watch.join()
+    assert unlike(before, pods.state()) == []
+    records = (tmp_path / name / "trials.jsonl").read_text().splitlines()
+    errors = [json.loads(line)["error"] for line in records]
+    assert errors and not any(errors), errors
+    assert watch.servers
+    for server in watch.servers:
+        assert (server["user"], server["capabilities"], server["bounding"]) == (NOBODY, 0, 0), (
+            server
+        )
+        assert server["no_new_privileges"] == 1, server
