@@ -26,7 +26,6 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import (
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
-    DEVICES,
     VETH,
     Nodes,
 )
@@ -45,11 +44,7 @@ ERRORS = 4  # standard errors
 @pytest.fixture
 def nodes():
     with Nodes(VETH, "ol-cross") as pair:
-        for number, (name, other) in enumerate(zip(DEVICES, NAMES)):
-            link = ("ip", "link", "set")
-            pair.inside(number, *link, name, "down")
-            pair.inside(number, *link, name, "name", other)
-            pair.inside(number, *link, other, "mtu", "1500", "up")
+        pair.rename(NAMES)
         pair.inside(0, "tc", "qdisc", "replace", "dev", NAMES[0], "root", "pfifo")
         pair.inside(0, "ping", "-c", "1", "-W", "2", SERVER)
         yield pair
@@ -150,8 +145,8 @@ def test_counts_in_turns_agree_with_packet_sockets_on_the_same_traffic(nodes, tr
     others = 2 * crossing.PERIOD / counts["sent"]  # neighbour discovery may be among the records
     assert abs(counts["cut"] / counts["sent"] - share) <= ERRORS * error_of_share + others
     # A packet socket gives shares of bytes: the share of packets follows from it.
-    seen = sampled["super_share"]
-    super_packets = seen / (seen + (1 - seen) * SEGMENTS)
+    share_of_bytes = sampled["super_share"]
+    super_packets = share_of_bytes / (share_of_bytes + (1 - share_of_bytes) * SEGMENTS)
     error = math.sqrt(share * (1 - share) * (1 / sampled["packets"] + error_of_share**2))
     assert abs(counts["cut"] / counts["sent"] - super_packets) <= ERRORS * error + others
     checksums = counts["checksum_left"] / counts["sent"]

@@ -63,11 +63,7 @@ def watched(nodes, mtu=1500):
 @pytest.fixture
 def nodes():
     with Nodes(VETH, "ol-trace") as pair:
-        for number, (name, other) in enumerate(zip(DEVICES, NAMES)):
-            link = ("ip", "link", "set")
-            pair.inside(number, *link, name, "down")
-            pair.inside(number, *link, name, "name", other)
-            pair.inside(number, *link, other, "mtu", "1500", "up")
+        pair.rename(NAMES)
         pair.inside(0, "ping", "-c", "1", "-W", "2", SERVER)
         yield pair
 

@@ -127,8 +127,8 @@ def close(lab):
 
 def _end(socket):
     """Ask the process that keeps a connection to end; print its answer, for a connection that stays."""
-    asked = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "nodes"]
-    done = subprocess.run(asked, check=False, capture_output=True, text=True)
+    argv = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "nodes"]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
     print(socket.name, done.returncode, done.stderr.strip())
 
 

@@ -154,9 +154,11 @@ def test_servers_of_each_engine_have_no_privileges(pods, tmp_path, name):
     }
     watch = Watch()
     watch.start()
-    pods.play("measure", ends=WITHOUT_ADDRESS, campaign=campaign, results_dir=str(tmp_path))
-    watch.over.set()
-    watch.join()
+    try:
+        pods.play("measure", ends=WITHOUT_ADDRESS, campaign=campaign, results_dir=str(tmp_path))
+    finally:
+        watch.over.set()
+        watch.join()
     assert unlike(before, pods.state()) == []
     records = (tmp_path / name / "trials.jsonl").read_text().splitlines()
     errors = [json.loads(line)["error"] for line in records]

@@ -76,10 +76,10 @@ def next_turn(spent: float, elapsed: float, rate: float, last: float) -> float:
     ``spent`` s of CPU time were used in ``elapsed`` s, ``rate`` for each second of counting. Traffic may
     begin at any time: a turn is at most four times the last one.
     """
-    left = LIMIT * elapsed - spent
-    if left <= 0:
+    allowance = LIMIT * elapsed - spent
+    if allowance <= 0:
         return 0.0
-    return min(TURN, MOST_GROWTH * max(last, FIRST), left / rate if rate else TURN)
+    return min(TURN, MOST_GROWTH * max(last, FIRST), allowance / rate if rate else TURN)
 
 
 class Crossing:

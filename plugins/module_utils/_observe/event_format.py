@@ -49,9 +49,9 @@ class EventFormat(NamedTuple):
         return struct.unpack_from(f"={code}", record, position.offset)[0] if code else 0
 
     def text(self, record: bytes, field: str) -> str:
-        """Return the text of a field of type ``__data_loc``: its value is a place in the record."""
-        place = self.value(record, field)
-        start, size = place & 0xFFFF, place >> 16
+        """Return the text of a field of type ``__data_loc``: its value is a position in the record."""
+        position = self.value(record, field)
+        start, size = position & 0xFFFF, position >> 16
         return record[start : start + size].rstrip(b"\0").decode("utf-8", "replace")
 
     def name_of(self, field: str, value: int) -> str:

@@ -26,17 +26,17 @@ def lacking(campaign: Outline, known: Paths) -> dict[str, list[str]]:
         if path.nodes:
             classes += path.devices
             hosts += path.nodes
-    asked = [name for name in dict.fromkeys(classes) if name in varied]
-    absent = {host: _absent(host, asked, paths) for host in dict.fromkeys(hosts)}
+    varied_classes = [name for name in dict.fromkeys(classes) if name in varied]
+    absent = {host: _absent(host, varied_classes, paths) for host in dict.fromkeys(hosts)}
     return {host: names for host, names in absent.items() if names}
 
 
 def _absent(host: str, classes: Iterable[str], paths: Iterable[Path]) -> list[str]:
     """Return the classes without a device of a host on any of these paths."""
-    there: set[str] = set()
+    present: set[str] = set()
     for path in paths:
-        there.update(_classes_at(host, path))
-    return [name for name in classes if name not in there]
+        present.update(_classes_at(host, path))
+    return [name for name in classes if name not in present]
 
 
 def _classes_at(host: str, path: Path) -> Iterable[str]:

@@ -79,10 +79,10 @@ def _idle(table: NamedTable, ends: Mapping[str, ByProfile], named: Named) -> lis
     sentences = []
     for profile in dict.fromkeys(_without_effect(table)):
         pairs = [(rows.get(control), rows.get(profile)) for rows in ends.values()]
-        seen = [acts(base, row) for base, row in pairs if base and row]
-        if seen and any(seen):
+        changes = [acts(base, row) for base, row in pairs if base and row]
+        if any(changes):
             sentences.append(f"{names[profile]} makes no difference, although it acts on packets.")
-        elif seen:
+        elif changes:
             sentences.append(f"{names[profile]} makes no difference: packets are the same.")
     return sentences
 

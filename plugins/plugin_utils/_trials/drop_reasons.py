@@ -130,9 +130,9 @@ def _of_end(counters: dict[str, int]) -> dict[str, int]:
         reason, _space, place = drop.partition(" ")
         if beginning != DROP_REASON or not meaning_of(reason, place):
             continue
-        own = _own(reason, count, counters)
-        if own:
-            packets[drop] = own
+        counted = _own(reason, count, counters)
+        if counted:
+            packets[drop] = counted
     return packets
 
 

@@ -59,6 +59,13 @@ class Nodes:
         """Set features of the first node's device."""
         self.inside(0, "ethtool", "-K", DEVICES[0], *arguments)
 
+    def rename(self, names: tuple[str, str]) -> None:
+        """Give both devices names that no other test's devices have, and MTU 1500."""
+        for number, (device, name) in enumerate(zip(DEVICES, names)):
+            self.inside(number, "ip", "link", "set", device, "down")
+            self.inside(number, "ip", "link", "set", device, "name", name)
+            self.inside(number, "ip", "link", "set", name, "mtu", "1500", "up")
+
     def __enter__(self) -> Nodes:
         try:
             self._make()

@@ -43,8 +43,8 @@ def own(*there):
 
 
 def campaign(own_paths, **keys):
-    asked = {"name": "x", "paths": ["pods"], "factors": ["tx", "tso"], **keys}
-    return read_campaign(asked, known=with_own(own_paths))
+    request = {"name": "x", "paths": ["pods"], "factors": ["tx", "tso"], **keys}
+    return read_campaign(request, known=with_own(own_paths))
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_what_a_host_of_an_existing_path_lacks(there, keys, expected):
 
 
 def test_the_paths_of_the_lab_lack_nothing():
-    asked = {"name": "x", "paths": ["physical", "tenant_vxlan"], "factors": ["tx"]}
-    assert lacking(read_campaign(asked), with_own({})) == {}
+    request = {"name": "x", "paths": ["physical", "tenant_vxlan"], "factors": ["tx"]}
+    assert lacking(read_campaign(request), with_own({})) == {}
 
 
 def test_one_sentence_a_host_names_the_factors():
     paths = own("tenant")
     factors = ["tx", "tso", {"name": "gro", "devices": ["tenant"]}]
-    asked = campaign(paths, factors=factors)
-    assert left_out(asked, with_own(paths)) == {"hx2": SENTENCE}
-    plan = {**make_plan(asked, ""), "own_paths": paths}
+    made = campaign(paths, factors=factors)
+    assert left_out(made, with_own(paths)) == {"hx2": SENTENCE}
+    plan = {**make_plan(made, ""), "own_paths": paths}
     assert SENTENCE in list(warnings_of(plan))
