@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.lying_nic import clean
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     DEVICES,
+    VETH,
     VXLAN_SERVER,
     Nodes,
     checked,
@@ -172,6 +173,26 @@ def test_segments_that_a_router_drops_are_lost():
         nodes.inside(2, "nft", f"{rules}; add rule inet ol on meta l4proto tcp {some}")
         result = checked(nodes, 2, "198.18.96.1")
         assert payload.trouble(result) == payload.SEGMENTS_LOST
+
+
+def test_a_connection_that_goes_on_by_timeouts_only_ends_soon():
+    """The far end's filter drops what a device is to cut; each segment that goes alone arrives."""
+    rules = "add table inet ol; add chain inet ol in { type filter hook input priority 0; }"
+    with Nodes(VETH, name="ol-few") as nodes:
+        nodes.rename(DEVICES)  # MTU 1500
+        nodes.inside(
+            1, "nft", f"{rules}; add rule inet ol in meta l4proto tcp meta length > 1500 drop"
+        )
+        with served(nodes):
+            result = checked(nodes, 1)
+    assert payload.trouble(result) == payload.STALLED
+    assert payload.strikes_often(result)
+    stalled = result["checks"]["tcp_forward"]
+    assert stalled["stalled"] == 1 and stalled["segments_lost"] >= traffic.REPEATED
+    assert result["elapsed_s"] < 2 * traffic.STALL
+    for name in ("tcp_reverse", "udp_forward", "udp_reverse"):  # they are checked, too
+        check = result["checks"][name]
+        assert check["sent"] == check["arrived"] > 0
 
 
 def test_an_answer_that_comes_too_late_is_no_trouble():

@@ -429,9 +429,15 @@ def faults(payload: Payload) -> int:
 
 
 def strikes_often(payload: Payload) -> bool:
-    """Return whether one second shows the fault: a check met many, or nothing arrived."""
-    arrived = sum(check["arrived"] for check in payload["checks"].values())
-    return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
+    """Return whether one second shows the fault: a check met many, a connection stalled by losses, or
+    nothing arrived.
+    """
+    checks = payload["checks"].values()
+    arrived = sum(check["arrived"] for check in checks)
+    stalled = any(
+        check["stalled"] and check["segments_lost"] >= FEWEST_SEGMENTS for check in checks
+    )
+    return (bool(payload["error"]) and not arrived) or stalled or faults(payload) >= OFTEN
 
 
 def refused(payload: Payload) -> int:

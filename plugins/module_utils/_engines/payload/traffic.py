@@ -27,7 +27,7 @@ import struct
 import sys
 import threading
 import time
-from typing import Callable, Iterator
+from typing import Callable, Iterator, NamedTuple
 
 from ..wire import (
     LARGEST_DATAGRAM,
@@ -52,6 +52,13 @@ from ..wire import (
 )
 
 STALL = 5.0  # s without progress
+# A connection that only goes on by retransmission timeouts has stalled, too: within TRICKLE_S seconds
+# it delivers fewer than TRICKLE segments, and REPEATED segments were retransmitted. A busy CPU gives no
+# such number: each timeout of one segment lasts twice as long as the one before (RFC 6298), so that six
+# take longer than STALL.
+TRICKLE_S = 1.0
+TRICKLE = 16
+REPEATED = 6
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 # That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged
 # for so long, or the other end's kernel does not answer (tcp(7)).
@@ -64,6 +71,7 @@ KEEP_ALIVE = (
 )
 CONNECTED = 1.5  # s; by then the SYN was retransmitted after 1 s (RFC 6298)
 LATE = 0.9  # s; a connection whose first SYN was lost is there after 1 s or 3 s
+TURN = 0.1  # s after which a connection without room is examined
 DRAIN = 0.2  # s in which the last datagrams may still arrive
 LARGEST = 65536  # bytes of a message
 LARGEST_PACKET = 65535  # bytes of an IPv4 packet; the loopback device has a larger MTU
@@ -93,6 +101,7 @@ UNACKED = 24
 TOTAL_RETRANS = 100
 DATA_SEGS_IN = 152
 DATA_SEGS_OUT = 156
+DELIVERED = 192
 DSACK_DUPS = 216
 TCP_INFO_SIZE = 220
 HEAD = struct.Struct("!IIHH")  # seed, number, size less one, flags
@@ -281,29 +290,62 @@ def wait_for_turn(began: float, amount: int, rate: float) -> None:
 # TCP
 
 
+class Sent(NamedTuple):
+    """What an end sent over one connection."""
+
+    messages: int
+    amount: int  # bytes
+    retransmitted: int  # segments
+    segments: int  # that left, with those that were retransmitted
+
+
 def send_messages(
     connection: socket.socket, messages: Messages, seconds: float, rate: float
-) -> tuple[int, int]:
-    """Send messages for some seconds and close the sending side; return how many, and their bytes.
+) -> Sent:
+    """Send messages for some seconds, close the sending side, and wait until all is acknowledged.
 
     In three of four connections the send buffer is small, so that a message goes as a packet of its
-    own size; in the others TCP joins messages to the largest packets.
+    own size; in the others TCP joins messages to the largest packets. A connection that stalls is
+    reset, so that the other end need not wait for it.
     """
-    connection.settimeout(STALL)
+    connection.settimeout(TURN)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if messages.seed // KINDS % 4 != 3:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
     began = time.monotonic()
     number = 0
     amount = 0
-    while time.monotonic() < began + seconds:
-        content = messages.content(number, messages.size(number))
-        connection.sendall(content)
-        amount += len(content)
-        number += 1
-        wait_for_turn(began, amount, rate)
-    connection.shutdown(socket.SHUT_WR)
-    return number, amount
+    try:
+        while time.monotonic() < began + seconds:
+            content = messages.content(number, messages.size(number))
+            send_all(connection, content)
+            amount += len(content)
+            number += 1
+            wait_for_turn(began, amount, rate)
+        connection.shutdown(socket.SHUT_WR)
+        again = retransmitted_segments(connection)
+        return Sent(number, amount, again, tcp_info(connection)[DATA_SEGS_OUT])
+    except socket.timeout:
+        info = tcp_info(connection)
+        reset(connection)
+        return Sent(number, amount, repeated(info), info[DATA_SEGS_OUT])
+
+
+def send_all(connection: socket.socket, content: memoryview) -> None:
+    """Send a message; raises ``socket.timeout`` where the connection has stalled."""
+    wait = None
+    while content:
+        try:
+            content = content[connection.send(content) :]
+        except socket.timeout:  # there was no room for TURN seconds
+            wait = wait or Wait(connection)
+            wait.require_progress(tcp_info(connection))
+
+
+def reset(connection: socket.socket) -> None:
+    """Close a connection by a reset, which the other end sees at once."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 def tcp_info(connection: socket.socket) -> dict[int, int]:
@@ -311,23 +353,49 @@ def tcp_info(connection: socket.socket) -> dict[int, int]:
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
     if len(info) < TCP_INFO_SIZE:
         info = bytes(TCP_INFO_SIZE)
-    places = (UNACKED, TOTAL_RETRANS, DATA_SEGS_IN, DATA_SEGS_OUT, DSACK_DUPS)
+    places = (UNACKED, TOTAL_RETRANS, DATA_SEGS_IN, DATA_SEGS_OUT, DELIVERED, DSACK_DUPS)
     return {offset: NUMBER.unpack_from(info, offset)[0] for offset in places}
 
 
 def retransmitted_segments(connection: socket.socket) -> int:
     """Return how many segments were retransmitted, once all are acknowledged. Segments that the receiver
-    reports as duplicates (D-SACK, RFC 2883) do not count.
+    reports as duplicates (D-SACK, RFC 2883) do not count. Raises ``socket.timeout`` where the
+    connection has stalled.
     """
-    began = time.monotonic()
+    wait = Wait(connection)
     while True:
         info = tcp_info(connection)
-        again = max(0, info[TOTAL_RETRANS] - info[DSACK_DUPS])
+        again = repeated(info)
         # The D-SACKs of the last segments come after the last acknowledgement.
-        settled = again == 0 or time.monotonic() > began + DRAIN
-        if (info[UNACKED] == 0 and settled) or time.monotonic() > began + STALL:
+        settled = again == 0 or time.monotonic() > wait.began + DRAIN
+        if info[UNACKED] == 0 and settled:
             return again
+        if info[UNACKED] > 0:
+            wait.require_progress(info)
         time.sleep(0.001)
+
+
+def repeated(info: dict[int, int]) -> int:
+    """Return how many segments were retransmitted that the receiver had not got before."""
+    return max(0, info[TOTAL_RETRANS] - info[DSACK_DUPS])
+
+
+class Wait:
+    """Waits for a connection to deliver, and says when that is in vain."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.began = time.monotonic()
+        self.since = self.began  # when TRICKLE segments more were seen
+        self.delivered = tcp_info(connection)[DELIVERED]  # segments by then
+
+    def require_progress(self, info: dict[int, int]) -> None:
+        """Raise ``socket.timeout`` where the connection has stalled."""
+        if info[DELIVERED] - self.delivered >= TRICKLE:
+            self.since = time.monotonic()
+            self.delivered = info[DELIVERED]
+        waited = time.monotonic() - self.since
+        if waited > STALL or (waited > TRICKLE_S and repeated(info) >= REPEATED):
+            raise socket.timeout("the connection stalled")
 
 
 def segments_lost(again: int, sent: int, arrived: int) -> int:
@@ -342,16 +410,29 @@ def segments_lost(again: int, sent: int, arrived: int) -> int:
 
 
 def receive_messages(connection: socket.socket, _control: Control, messages: Messages) -> Report:
-    """Compare all that arrives with what was sent, until the other end closes."""
+    """Compare all that arrives with what was sent, until the other end closes or the connection
+    stalls.
+    """
     connection.settimeout(STALL)
     report = Report()
-    buffer = memoryview(bytearray(LARGEST))
+    with memoryview(bytearray(LARGEST)) as buffer:
+        try:
+            compare_messages(connection, messages, buffer, report)
+        except (socket.timeout, ConnectionResetError):
+            report.counts["stalled"] += 1
+    return report
+
+
+def compare_messages(
+    connection: socket.socket, messages: Messages, buffer: memoryview, report: Report
+) -> None:
+    """Compare what arrives, to its end."""
     number = 0
     while True:
         size = messages.size(number)
         have = fill(connection, buffer[:size])
         if have == 0:
-            return report
+            return
         report.counts["bytes"] += have
         if not messages.begins_with(number, buffer[:have]):
             report.counts["wrong"] += 1
@@ -359,7 +440,7 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
             report.example(number, size, difference(buffer[:have], expected))
         if have < size:
             report.counts["short"] += 1
-            return report
+            return
         report.counts["arrived"] += 1
         number += 1
 
@@ -844,7 +925,7 @@ def _part(
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
         if not udp:
-            control.hear()  # all is acknowledged; until then the connection stays, for its D-SACKs
+            control.hear()  # the client has closed; until then the connection stays, for its D-SACKs
             control.say(arrived=tcp_info(sock)[DATA_SEGS_IN])
         return
     if udp:
@@ -852,9 +933,8 @@ def _part(
         sent, amount = send_datagrams(sock, messages, seconds, segment, rate)
         control.say(sent=sent, bytes=amount)
         return
-    sent, amount = send_messages(sock, messages, seconds, rate)
-    again = retransmitted_segments(sock)
-    control.say(sent=sent, bytes=amount, again=again, left=tcp_info(sock)[DATA_SEGS_OUT])
+    connection = send_messages(sock, messages, seconds, rate)
+    control.say(**connection._asdict())
 
 
 # The client
@@ -896,20 +976,19 @@ class Client:
             Control(data).say(do="data", key=key)
             messages = messages_of_tcp(self.seed, self.unit)
             if direction == "forward":
-                sent, _amount = send_messages(data, messages, TCP_ROUND, self.rate)
+                sent = send_messages(data, messages, TCP_ROUND, self.rate)
                 arrived = self.control.hear()
-                again = retransmitted_segments(data)
                 self.control.say(do="segments")
-                there = int(str(self.control.hear()["arrived"]))
-                lost = segments_lost(again, tcp_info(data)[DATA_SEGS_OUT], there)
+                segments = int(str(self.control.hear()["arrived"]))
             else:
                 arrived = receive_messages(data, self.control, messages).shown()
                 reply = self.control.hear()
-                sent = int(str(reply["sent"]))
+                sent = Sent(*(int(str(reply[name])) for name in Sent._fields))
                 segments = tcp_info(data)[DATA_SEGS_IN]
-                lost = segments_lost(int(str(reply["again"])), int(str(reply["left"])), segments)
-        report.add({**arrived, "sent": sent, "segments_lost": lost})
-        report.counts["missing"] += max(0, sent - int(str(arrived["arrived"])))
+        lost = segments_lost(sent.retransmitted, sent.segments, segments)
+        report.add({**arrived, "sent": sent.messages, "segments_lost": lost})
+        if not arrived["stalled"]:
+            report.counts["missing"] += max(0, sent.messages - int(str(arrived["arrived"])))
 
     def udp(self, direction: str, report: Report) -> None:
         """Make one round of datagrams; in three of four the kernel cuts and joins them."""
@@ -951,20 +1030,23 @@ class Client:
         return arrived
 
     def check(self, seconds: float) -> None:
-        """Make rounds of each kind in turn for some seconds, and each of them once at least."""
+        """Make rounds of each kind in turn for some seconds, and each of them once at least; those
+        after a connection that stalled would say no more.
+        """
         until = time.monotonic() + seconds
-        rounds = 0
         kinds = [("tcp", self.tcp), ("udp", self.udp)]
-        while rounds < 1 or time.monotonic() < until:
+        going_on = True
+        while going_on:
             for name, make in kinds:
                 for direction in ("forward", "reverse"):
                     report = self.reports.setdefault(f"{name}_{direction}", Report())
                     try:
                         make(direction, report)
-                    except socket.timeout:
+                    except socket.timeout:  # the ends can speak no more
                         report.counts["stalled"] += 1
                         return
-            rounds += 1
+            stalled = any(report.counts["stalled"] for report in self.reports.values())
+            going_on = time.monotonic() < until and not stalled
 
 
 def check(

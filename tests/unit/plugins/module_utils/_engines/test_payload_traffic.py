@@ -48,6 +48,60 @@ def test_both_ends_of_a_connection_count_its_segments():
         assert traffic.tcp_info(other)[traffic.DATA_SEGS_IN] == 1
 
 
+def kernel_says(delivered=0, again=0, duplicates=0):
+    """Return what the kernel knows of a connection."""
+    return {
+        traffic.DELIVERED: delivered,
+        traffic.TOTAL_RETRANS: again,
+        traffic.DSACK_DUPS: duplicates,
+    }
+
+
+@pytest.mark.parametrize(
+    "seconds, said, stalled",
+    [
+        (1.1, kernel_says(15, 6), True),  # goes on by timeouts only
+        (0.9, kernel_says(15, 6), False),
+        (1.1, kernel_says(16, 6), False),
+        (1.1, kernel_says(15, 5), False),  # a busy CPU
+        (1.1, kernel_says(15, 8, 3), False),  # the receiver had some of them already
+        (4.9, kernel_says(), False),
+        (5.1, kernel_says(), True),
+        (5.1, kernel_says(16), False),
+    ],
+)
+def test_a_connection_that_goes_on_by_timeouts_only_has_stalled(
+    seconds, said, stalled, monkeypatch
+):
+    monkeypatch.setattr(traffic, "tcp_info", lambda _connection: kernel_says())
+    monkeypatch.setattr(traffic.time, "monotonic", lambda: 100.0)
+    wait = traffic.Wait(None)
+    monkeypatch.setattr(traffic.time, "monotonic", lambda: 100.0 + seconds)
+    with pytest.raises(socket.timeout) if stalled else contextlib.nullcontext():
+        wait.require_progress(said)
+
+
+def test_a_second_begins_when_enough_was_delivered(monkeypatch):
+    monkeypatch.setattr(traffic, "tcp_info", lambda _connection: kernel_says())
+    wait = traffic.Wait(None)
+    now = wait.began
+    for second in range(1, 10):
+        monkeypatch.setattr(traffic.time, "monotonic", lambda now=now + second: now)
+        wait.require_progress(kernel_says(16 * second, 100))
+
+
+def test_a_connection_that_stalls_is_reset_and_the_other_end_reports(monkeypatch):
+    monkeypatch.setattr(traffic, "STALL", 0.3)
+    messages = traffic.messages_of_tcp(1, 1448)
+    with both_ends() as (near_end, other):
+        # The other end reads nothing until the sender has given up.
+        sent = traffic.send_messages(near_end.connection, messages, 5, 0)
+        assert sent.messages > 0
+        report = traffic.receive_messages(other.connection, other, messages)
+    assert report.counts["stalled"] == 1
+    assert report.counts["wrong"] == report.counts["short"] == 0
+
+
 @contextlib.contextmanager
 def both_ends():
     """Give both ends of a connection on which the ends of a check speak."""

@@ -176,6 +176,8 @@ def test_nothing_is_said_of_pings_where_a_check_does_not_know_them():
         (said(), False),
         (said(segments_lost=39), False),
         (said(segments_lost=40), True),
+        (said(segments_lost=3, stalled=1), False),
+        (said(segments_lost=4, stalled=1), True),
         (said(wrong=25, missing=15), True),
         (said(counters={"server": {"TcpInCsumErrors": 40}}), True),
         (said(error="the other end has closed the connection"), False),
