@@ -8,6 +8,7 @@ relaunch, time-out.
 from __future__ import annotations
 
 import json
+import tarfile
 import time
 
 import pytest
@@ -149,6 +150,13 @@ def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(awx_lab):
     survey = {"offload_lab_survey_campaigns": "workflow, nothing"}
     awx_lab.finish(awx_lab.launch("job_templates", "offload.lab history", survey))
     assert (awx_lab.store / "history/history.html").is_file()
+
+
+def test_an_archive_of_a_campaign_is_kept_in_the_store(awx_lab):
+    survey = {"offload_lab_survey_bundled": "nothing"}
+    awx_lab.finish(awx_lab.launch("job_templates", "offload.lab bundle", survey))
+    with tarfile.open(awx_lab.store / "nothing/bundle.tar.gz") as archive:
+        assert "bundle/REPLACED.txt" in archive.getnames()
 
 
 def test_other_templates(awx_lab):

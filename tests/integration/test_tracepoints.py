@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pathlib
+import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -18,9 +21,11 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
+    crossing,
     drop_places,
     errors_seen,
     same_names,
+    tracefs,
     tracepoints,
 )
 from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
@@ -180,6 +185,73 @@ def test_a_process_that_may_not_count_reports_it_in_one_sentence(nodes):
         answer = stream.read()
     os.waitpid(process, 0)
     assert answer.startswith("the kernel's tracepoints cannot be counted: ") and "\n" not in answer
+
+
+def links(pattern):
+    """Return what the links of processes and threads name, such as their open files."""
+    names = set()
+    for path in pathlib.Path("/proc").glob(pattern):
+        with contextlib.suppress(OSError):
+            names.add(os.readlink(path))
+    return names
+
+
+@contextlib.contextmanager
+def killed_process(work):
+    """Run ``work`` in a process; give its number when it says so, and kill it at the end of the block."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        try:
+            work(lambda: os.write(writing, b"ready"))
+            time.sleep(60)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with open(reading, "rb", buffering=0) as stream:
+        assert stream.read(5) == b"ready"
+    yield process
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def test_a_counting_process_that_is_killed_leaves_no_event(nodes):
+    def count(report):
+        drop_places.read()
+        counting = crossing.Crossing([{"name": NAMES[0], "netns": nodes.spaces[0]}])
+        counting.begin()
+        report()
+
+    with killed_process(count) as process:
+        assert "anon_inode:[perf_event]" in links(f"{process}/fd/*")
+        # Events end with the last process that has them open.
+        children = pathlib.Path("/proc").glob(f"{process}/task/*/children")
+        assert [path.read_text() for path in children] == ["", ""]  # of both threads
+    assert not pathlib.Path("/proc", str(process)).exists()
+
+
+def test_a_process_that_is_killed_while_it_has_tracefs_mounted_leaves_no_mount(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tracefs, "PLACE", str(tmp_path))
+
+    def read_formats(report):
+        def wait(_names):
+            report()
+            time.sleep(60)
+
+        monkeypatch.setattr(tracefs, "_read", wait)
+        tracefs.formats([tracepoints.START_XMIT])
+
+    with killed_process(read_formats) as process:
+        mounts = [
+            path.read_text() for path in pathlib.Path("/proc").glob(f"{process}/task/*/mounts")
+        ]
+        assert any(f"tracefs {tmp_path} tracefs" in text for text in mounts)
+        assert str(tmp_path) not in pathlib.Path("/proc/self/mounts").read_text()
+        made = links(f"{process}/task/*/ns/mnt") - links("self/ns/mnt")
+        assert len(made) == 1
+    assert not made & links("[0-9]*/task/*/ns/mnt")
 
 
 def stream(nodes):

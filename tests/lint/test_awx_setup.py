@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 # The questions of a template's survey, unless they are the questions of a whole campaign.
 SURVEYS = {
     "apply": ["recommended_of"],
+    "bundle": ["bundled"],
     "compare": ["campaigns"],
     "history": ["campaigns"],
     "hop": ["recommended_of"],
@@ -153,6 +154,6 @@ def test_each_playbook_of_the_folder_has_a_template():
     have = {entry.get("playbook", entry["name"]) for entry in listed["offload_lab_awx_templates"]}
     folder = {path.stem for path in (CHECKOUT / "awx").glob("*.yml")} - {"execution-environment"}
     assert have == folder - {"verify"}
-    assert {"discover", "look", "integrity", "hop", "drift", "history"} <= have
+    assert {"bundle", "discover", "look", "integrity", "hop", "drift", "history"} <= have
     for path in (CHECKOUT / "awx").glob("*.yml"):
         assert yaml.safe_load(path.read_text()), path.name

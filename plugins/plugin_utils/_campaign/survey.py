@@ -29,6 +29,11 @@ OTHERS = {
         "Give the name of the campaign whose report recommends it.",
         LONGEST_NAME,
     ),
+    "bundled": (
+        "Campaign",
+        "Give the name of the campaign to share.",
+        LONGEST_NAME,
+    ),
     "campaigns": (
         "Campaigns",
         "Give the names of campaigns in the results, separated by commas. compare takes the first as the baseline.",

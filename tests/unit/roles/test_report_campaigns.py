@@ -1,12 +1,13 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Campaigns by their names: compare and apply fetch them from the host that keeps the results, as a
-job of AWX needs it, and keep their pages there.
+"""Campaigns by their names: compare, apply and bundle fetch them from the host that keeps the results,
+as a job of AWX needs it, and keep what they write there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -62,3 +63,22 @@ def test_apply_takes_the_recommendation_of_a_campaign_and_nothing_is_no_failure(
     printed = play(store, tmp_path, "apply", recommended_of="new")
     assert "Campaign new recommends nothing, and nothing is applied" in printed
     assert "failed=0" in printed
+
+
+def test_bundle_fetches_a_campaign_and_keeps_its_archive(store, tmp_path):
+    play(store, tmp_path, "bundle", bundle_campaign="new")
+    archive = (store / "new/bundle.tar.gz").read_bytes()
+    assert archive == (tmp_path / "results/new/bundle.tar.gz").read_bytes()
+    checksum, name = (store / "new/bundle.tar.gz.sha256").read_text().split()
+    assert (checksum, name) == (hashlib.sha256(archive).hexdigest(), "bundle.tar.gz")
+    names = json.loads((store / "new/bundle.names.json").read_text())
+    assert names["campaign"] == {"new": "campaign-1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("../old", "a campaign has no such name"), ("", "in AWX answer the question Campaign")],
+)
+def test_bundle_refuses_what_is_no_name_of_a_campaign(store, tmp_path, name, problem):
+    printed = play(store, tmp_path, "bundle", rc=2, bundle_campaign=name)
+    assert problem in " ".join(printed.split())
