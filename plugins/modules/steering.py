@@ -95,6 +95,12 @@ EXAMPLES = r"""
     devices:
       - name: lo
         busy_poll: {us: 50}
+
+- name: Let TCP receive buffers grow to 64 MiB
+  offload.lab.steering:
+    devices:
+      - name: lo
+        tcp_rmem: {max: 67108864}
 """
 
 RETURN = r"""

@@ -64,6 +64,7 @@ class ToyKind(HostKind):
     name = group = "toy_backlog"
     about = "is a toy"
     availability = "sysctl net.core.toy_backlog"
+    takes = "numbers"
     settings = ["packets"]
     file = "net/core/toy_backlog"
 
@@ -210,7 +211,7 @@ def test_a_kind_of_the_host(tmp_path):
     assert "HostKind" in copy.recipe
     copy.new(f"{KINDS}/toy_backlog.py", KIND)
     file = f"{KINDS}/kinds.py"
-    copy.edit(file, "    BUSY_POLL,\n", "    BUSY_POLL,\n    TOY,\n")
+    copy.edit(file, "    IRQ_AFFINITY,\n", "    IRQ_AFFINITY,\n    TOY,\n")
     copy.edit(
         file, "import RFS, RPS, XPS\n", "import RFS, RPS, XPS\nfrom .toy_backlog import TOY\n"
     )

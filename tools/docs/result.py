@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from the types of a campaign's result: the JSON Schema of analysis.json, and the tables
-of its keys in docs/data-format.md.
+"""What follows from the code: the JSON Schema of analysis.json, and the tables of its keys and of the
+kinds of settings in docs/data-format.md.
 
 Run it to write both again: python tools/docs/result.py
 """
@@ -15,8 +15,9 @@ import json
 import re
 import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import KINDS
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import result
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import (
     NAMES,
@@ -132,8 +133,28 @@ def _row(field: dataclasses.Field[Any], hint: Any, comment: str) -> str:
 MOST = 100  # characters of keys in a row; what has more has a table of its own
 
 
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def kinds() -> str:
+    """Return the table of all kinds of settings."""
+    lines = [
+        "| kind | levels | `settings` by default | devices by default |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, kind in KINDS.items():
+        settings = _listed(kind.settings or ()) or "the factor's name"
+        also = f" (also {_listed(kind.also)})" if kind.also else ""
+        devices = _listed(kind.devices or ()) or "those on the paths"
+        lines.append(f"| `{name}` | {kind.takes} | {settings}{also} | {devices} |")
+    return "\n".join([*lines, ""])
+
+
 def table(name: str) -> str:
-    """Return the table of a type's keys."""
+    """Return the table of all kinds, or of a type's keys."""
+    if name == "kinds":
+        return kinds()
     kind = getattr(result, name)
     hints = typing.get_type_hints(kind, include_extras=True)
     comments = _comments(kind)

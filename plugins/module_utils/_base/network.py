@@ -27,6 +27,7 @@ MAX_NAMESPACE = 200
 MIN_MTU = 68  # RFC 791
 MIN_MTU_IPV6 = 1280  # RFC 8200, section 5; the kernel ends IPv6 on a device below
 MAX_MTU = 65535
+HOST = "lo"  # the device that stands for its host
 VXLAN_PORT = 4789  # RFC 7348
 VXLAN_PORTS = (VXLAN_PORT, 8472)  # the second is the kernel's default, which flannel takes
 NETSERVER_PORT = 12865  # netperf's own

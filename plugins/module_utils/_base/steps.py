@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterable, NamedTuple, Sequence, TypedDict
+from typing import Callable, Iterable, NamedTuple, Sequence, TypedDict
 
 from .checks import shown as shown_value
 from .errors import InputError
@@ -18,6 +18,9 @@ BATCH_SIGN = re.compile(r"[#\"'\\\n\r\0]")
 class Step(NamedTuple):
     """A command: its arguments, its standard input, the network namespace in which it runs, whether
     it has to succeed, and whether it is tried again on each CPU.
+
+    A step with a ``call`` is no command: this process calls the kernel, by a function that raises
+    ``OSError``. Its arguments say what it does.
     """
 
     argv: Sequence[str]
@@ -25,6 +28,7 @@ class Step(NamedTuple):
     netns: str | None = None
     check: bool = True
     each_cpu: bool = False
+    call: Callable[[], None] | None = None
 
 
 def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -> list[Step]:
@@ -53,6 +57,12 @@ class ShownStep(TypedDict):
     stdin: str | None
 
 
+def _shown_argv(step: Step) -> list[str]:
+    if not step.call:
+        return in_netns(step.argv, step.netns)
+    return [*step.argv, "netns", step.netns] if step.netns else list(step.argv)
+
+
 def shown(steps: Iterable[Step]) -> list[ShownStep]:
     """Return steps as the results of modules show them."""
-    return [{"argv": in_netns(step.argv, step.netns), "stdin": step.stdin} for step in steps]
+    return [{"argv": _shown_argv(step), "stdin": step.stdin} for step in steps]

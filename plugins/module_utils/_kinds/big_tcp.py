@@ -34,6 +34,11 @@ class BigTcp(Listed):
         "bounds the pieces that segmentation cuts and GRO merges, in bytes; above 65536: BIG TCP"
     )
     availability = "`ip -d link`; Linux 6.0 (IPv6), 6.3 and iproute2 6.3 (the pair for IPv4)"
+    takes = "numbers, bytes"
+    also = (
+        "gso_ipv4_max_size",
+        "gro_ipv4_max_size",
+    )
     settings = ["gso_max_size", "gro_max_size"]
     program = "ip"
 

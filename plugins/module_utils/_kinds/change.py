@@ -7,9 +7,11 @@ result for each device.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict, Iterable, List
 
 from .._base.errors import InputError
+from .._base.network import HOST
 from .._base.steps import ShownStep, Step, in_netns, shown
 from .._ethtool.driver import failure_reason
 from .._ethtool.read import check_netns
@@ -18,10 +20,9 @@ from .._host.runner import CommandResult
 from .._iproute import management
 from .devices import Device
 from .feature import FEATURE
-from .host import HOST
 from .kind import DeviceKind, KindState, Reader, SettingPlan
 from .kinds import DEVICE_KINDS
-from .node import NodeReader
+from .node import CALLS, NodeReader
 
 States = Dict[str, KindState]  # of one device, by group
 Plans = Dict[str, SettingPlan]  # of one device, by group
@@ -80,6 +81,9 @@ def steps_of(device: Device, plans: Plans) -> list[Step]:
         for path, text in kind.writes(plan["change"], device.name):
             # ip netns exec shows the sysfs of the namespace
             steps.append(Step(in_netns(["tee", path], device.netns), text, check=False))
+        for made in kind.calls(plan["change"], device.name):
+            call = partial(CALLS[made.function], *made.arguments)
+            steps.append(Step(made.words, netns=device.netns, check=False, call=call))
     return steps
 
 

@@ -15,7 +15,7 @@ from typing import Any, Collection, Iterable, NamedTuple
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
-from .host import HOST, NODE
+from .host import NODE
 from .kinds import DEVICE_KINDS
 
 
@@ -72,7 +72,7 @@ def devices_of_classes(
     host. Of a device in two classes the later one wins. The host itself is a class that need not be
     given.
     """
-    classes = {NODE: [{"name": HOST}], **classes}
+    classes = {NODE: [{"name": network.HOST}], **classes}
     items: dict[tuple[str | None, str], dict[str, Any]] = {}
     for name, of_kinds in settings.items():
         if name in elsewhere:

@@ -26,6 +26,7 @@ class Coalesce(Listed):
     name = group = "coalesce"
     about = "sets how long a card waits before it interrupts"
     availability = "`ethtool -C`; most hardware drivers"
+    takes = "numbers, `off`, `on`, or mappings such as `{adaptive-rx: on}`"
     settings = ["rx-usecs"]
     read_option = "-c"
     set_option = "-C"
@@ -57,6 +58,8 @@ class Pause(Listed):
     name = group = "pause"
     about = "lets a device ask its neighbour to wait (`tx`), and wait when it is asked (`rx`)"
     availability = "`ethtool -a`; most hardware drivers; veth and virtio have none"
+    takes = "`off`, `on`"
+    also = ("autoneg",)
     settings = ["rx", "tx"]
     levels = ["off", "on"]
     read_option = "-a"
@@ -105,6 +108,11 @@ class Eee(Listed):
     name = group = "eee"
     about = "lets an idle link sleep, which saves power and costs time when packets come"
     availability = "`ethtool --show-eee`; copper cards; veth and virtio have none"
+    takes = "`off`, `on`, or a number for `tx-timer`"
+    also = (
+        "tx-lpi",
+        "tx-timer",
+    )
     settings = ["eee"]
     levels = ["off", "on"]
     read_option = "--show-eee"
@@ -150,6 +158,7 @@ class PrivateFlags(Listed):
     availability = (
         "`ethtool --show-priv-flags`; mlx5, i40e, ice and others; veth and virtio have none"
     )
+    takes = "`off`, `on`"
     levels = ["off", "on"]
     read_option = "--show-priv-flags"
     set_option = "--set-priv-flags"

@@ -264,6 +264,7 @@ class FeatureKind(DeviceKind):
     group = "features"
     about = "switches one offload, or a group of them"
     availability = "`ethtool -k`; every kernel and driver lists its own"
+    takes = "`off`, `on`"
     levels = ["off", "on"]
     proof = "packets"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.network import HOST
 from .._ethtool.read import (
     check_netns,
     list_devices,
@@ -20,7 +21,6 @@ from .._ethtool.read import (
 from .._host.privileges import require
 from .devices import parse_devices
 from .feature import FEATURE
-from .host import HOST
 from .kind import DeviceKind
 from .kinds import DEVICE_KINDS, HOST_KINDS
 from .node import NodeReader

@@ -49,6 +49,7 @@ class IrqAffinity(Steering):
     name = group = "irq_affinity"
     about = "chooses the CPUs that a device may interrupt"
     availability = "`/proc/irq/*/smp_affinity`; cards with MSI; not where irqbalance runs"
+    takes = "`all`, or a hexadecimal mask of CPUs"
     levels = None
     program = "procfs"
     file = ""  # not below the device's folder

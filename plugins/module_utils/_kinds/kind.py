@@ -15,6 +15,7 @@ from typing import (
     Dict,
     Iterable,
     Mapping,
+    NamedTuple,
     Optional,
     Protocol,
     Tuple,
@@ -26,6 +27,16 @@ from .._base.errors import InputError
 KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
 Asked = Mapping[str, Dict[str, Any]]  # what is asked of a device: {key of a kind: {name: value}}
 Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and its value
+
+
+class KernelCall(NamedTuple):
+    """A call of the kernel for what no program sets: in words, and a function of :mod:`.node` with its
+    arguments.
+    """
+
+    words: list[str]
+    function: str
+    arguments: tuple[Any, ...]
 
 
 class SettingPlan(TypedDict):
@@ -56,6 +67,9 @@ class Reader(Protocol):
     def read_text(self, path: str) -> str | None:
         """Return the text of a file of the host, None where it cannot be read."""
 
+    def read_napis(self, netns: str | None) -> dict[str, list[dict[int, int]]]:
+        """Return the NAPI instances of each device, each as numbers by attribute."""
+
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""
 
@@ -66,6 +80,8 @@ class Kind:
     name: str
     about: str  # what it changes, for the reference page
     availability: str  # where a reader finds it
+    takes: str  # which levels a campaign may give, for the reference page
+    also: tuple[str, ...] = ()  # settings that a campaign may name in addition
     group: str | None = None  # the key under which a device's settings have it
     settings: list[str] | None = None  # that take a level, None for the factor's own name
     levels: list[str] | None = None  # by default
@@ -92,6 +108,7 @@ class DeviceKind(Kind):
 
     group: str
     program = "ethtool"  # that sets it, or sysfs
+    lasts = True  # whether a host's configuration can set it at each boot
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -138,6 +155,10 @@ class DeviceKind(Kind):
 
     def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
         """Return the files of sysfs to write, each with its text."""
+        return []
+
+    def calls(self, change: Mapping[str, Any], name: str) -> list[KernelCall]:
+        """Return the calls of the kernel that change the device."""
         return []
 
     def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:

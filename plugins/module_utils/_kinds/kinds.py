@@ -11,10 +11,28 @@ from __future__ import annotations
 from .big_tcp import BIG_TCP
 from .ethtool_lists import COALESCE, EEE, PAUSE, PRIVATE_FLAGS
 from .feature import FEATURE
-from .host import BUSY_POLL, RPS_SOCK_FLOW_ENTRIES, HostKind
+from .host import (
+    BUSY_POLL,
+    BUSY_READ,
+    DEFAULT_QDISC,
+    NETDEV_BUDGET,
+    NETDEV_MAX_BACKLOG,
+    RPS_SOCK_FLOW_ENTRIES,
+    TCP_CONGESTION_CONTROL,
+    TCP_RMEM,
+    TCP_WMEM,
+    HostKind,
+)
 from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
-from .napi import GRO_FLUSH_TIMEOUT, NAPI_DEFER_HARD_IRQS, THREADED
+from .napi import (
+    GRO_FLUSH_TIMEOUT,
+    IRQ_SUSPEND_TIMEOUT,
+    NAPI_DEFER_HARD_IRQS,
+    NAPI_GRO_FLUSH_TIMEOUT,
+    NAPI_THREADED,
+    THREADED,
+)
 from .qdisc import QDISC
 from .rss import RSS_WEIGHTS, RX_FLOW_HASH
 from .sections import CHANNELS, RINGS
@@ -37,12 +55,22 @@ IN_ORDER: list[Kind] = [
     QDISC,
     GRO_FLUSH_TIMEOUT,
     NAPI_DEFER_HARD_IRQS,
+    NAPI_GRO_FLUSH_TIMEOUT,  # behind gro_flush_timeout, which sets it too
+    IRQ_SUSPEND_TIMEOUT,
+    NAPI_THREADED,
     RPS,
     RPS_SOCK_FLOW_ENTRIES,
     RFS,
     XPS,
     IRQ_AFFINITY,
     BUSY_POLL,
+    BUSY_READ,
+    NETDEV_BUDGET,
+    NETDEV_MAX_BACKLOG,
+    DEFAULT_QDISC,
+    TCP_RMEM,
+    TCP_WMEM,
+    TCP_CONGESTION_CONTROL,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}

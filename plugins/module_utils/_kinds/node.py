@@ -11,9 +11,12 @@ from .._base.errors import CommandError
 from .._base.steps import in_netns
 from .._ethtool import read as ethtool
 from .._ethtool.driver import failure_reason
+from .._host.netns import inside
 from .._host.runner import run
-from . import sysfs
+from . import napi_netlink, sysfs
 from .kinds import SYSFS_FILES
+
+CALLS: dict[str, Callable[..., None]] = {"napi_set": napi_netlink.set_number}
 
 
 class NodeReader:
@@ -24,6 +27,7 @@ class NodeReader:
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, ...], dict[str, dict[str, str]]] = {}
+        self._napis: dict[str, dict[str, list[napi_netlink.Napi]]] = {}
         self._outputs: dict[tuple[str, ...], tuple[str, str | None]] = {}
 
     def read_listing(
@@ -51,6 +55,14 @@ class NodeReader:
                 return stream.read().strip()
         except OSError:
             return None
+
+    def read_napis(self, netns: str | None) -> dict[str, list[napi_netlink.Napi]]:
+        """Return the NAPI instances of each device of a namespace, in the order of their queues."""
+        key = netns or ""
+        if key not in self._napis:
+            with inside(netns):
+                self._napis[key] = napi_netlink.read()
+        return self._napis[key]
 
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""

@@ -41,6 +41,7 @@ class Qdisc(Listed):
     name = group = "qdisc"
     about = "chooses the queueing discipline at the root of the device, with its default values"
     availability = "`tc qdisc`; every device; one that somebody has set is left alone"
+    takes = "`default`, `fq`, `fq_codel`, `pfifo_fast`, `pfifo`, `bfifo`, `noqueue`, `mq`, `cake`, `sfq`"
     settings = ["root"]
     program = "tc"
 

@@ -35,6 +35,7 @@ class RxFlowHash(Listed):
     name = group = "rx_flow_hash"
     about = "chooses the header fields that spread packets over receive queues"
     availability = "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it"
+    takes = "letters; `sd`, `sdfn`"
     settings = ["udp4"]
     levels = ["sd", "sdfn"]
     set_option = "-N"
@@ -114,6 +115,7 @@ class RssWeights(Listed):
     name = group = "rss_weights"
     about = "divides the RSS table, and so the flows, between receive queues"
     availability = "`ethtool -x`; drivers with RSS; veth and virtio without it have none"
+    takes = "`equal 4` (round robin over four queues), or weights such as `3 1`"
     settings = ["weights"]
 
     def value(self, level: str) -> str:

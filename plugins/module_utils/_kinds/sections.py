@@ -37,6 +37,7 @@ class Channels(Sections):
     name = group = "channels"
     about = "sets the number of queues"
     availability = "`ethtool -L`; drivers with several queues"
+    takes = "numbers"
     settings = ["combined"]
     read_option = "-l"
     set_option = "-L"
@@ -61,6 +62,7 @@ class Rings(Sections):
     name = group = "rings"
     about = "sets the length of the descriptor rings, in packets"
     availability = "`ethtool -G`; most hardware drivers"
+    takes = "numbers"
     settings = ["rx", "tx"]
     read_option = "-g"
     set_option = "-G"

@@ -108,6 +108,7 @@ class Rps(Steering):
     name = group = "rps"
     about = "spreads received packets over CPUs in software"
     availability = "`rps_cpus` in sysfs; every kernel and driver"
+    takes = "`off`, `all`, or a hexadecimal mask of CPUs"
     file = "queues/rx-*/rps_cpus"
     lacks = "it has no queues that rps can steer"
 
@@ -121,6 +122,7 @@ class Xps(Steering):
     name = group = "xps"
     about = "chooses the transmit queue by the CPU that sends"
     availability = "`xps_cpus` in sysfs; devices with several transmit queues"
+    takes = "`off`, `all`, or a hexadecimal mask of CPUs"
     file = "queues/tx-*/xps_cpus"
     lacks = "it has no queues that xps can steer"
 
@@ -140,6 +142,7 @@ class Rfs(Number):
         "is above 0"
     )
     availability = "`rps_flow_cnt` in sysfs; every kernel and driver"
+    takes = "0 or powers of two, of each receive queue"
     settings = ["flows"]
     file = "queues/rx-*/rps_flow_cnt"
     lacks = "it has no receive queues that rfs can steer"

@@ -19,7 +19,7 @@ from .kind import Asked, KindState, Reader, SettingPlan, number
 from .listed import Listed, unsupported
 
 FOLDER = "/sys/class/net"
-QUEUE = re.compile(r"(?:rx|tx|irq)-[0-9]{1,7}\Z", re.ASCII)
+QUEUE = re.compile(r"(?:rx|tx|irq|napi)-[0-9]{1,7}\Z", re.ASCII)
 
 
 def listing(names: Iterable[str], files: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ class TunnelCsum(Kind):
     name = "tunnel_csum"
     about = "sets the outer UDP checksum of the tunnel"
     availability = "Open vSwitch or the kernel's VXLAN device"
+    takes = "`off`, `on`"
     settings = ["csum"]
     levels = ["off", "on"]
     devices = ["tunnel"]

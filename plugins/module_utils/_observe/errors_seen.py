@@ -19,8 +19,7 @@ from typing import Dict, Iterable
 from .._base import network
 from .._base.errors import LabError
 from .._base.network import NamedDevice
-from .._host import netns
-from . import queue_stats
+from .._host import netlink, netns
 
 Counters = Dict[str, int]
 # Not /proc/self: a thread may be in another network namespace than its process.
@@ -121,7 +120,7 @@ def _of_namespace(name: str | None, devices: Iterable[NamedDevice]) -> Counters:
         counters = {**parse_rows(_read("snmp")), **parse_rows(_read("netstat"))}
         counters.update(parse_list(_read("snmp6")))
         rows = parse_devices(_read("dev"))
-        queues = queue_stats.read()
+        queues = netlink.queue_counters()
         for device in devices:
             with contextlib.suppress(OSError):  # it is gone
                 number = socket.if_nametoindex(device["name"])

@@ -13,9 +13,11 @@ from .._iproute.read import read
 from .._kinds.change import plan_device, read_all
 from .._kinds.devices import Device, parse_devices
 from .._kinds.kind import SettingPlan
+from .._kinds.kinds import DEVICE_KINDS
 
 IN_NAMESPACE = "it is in the network namespace of a container, a pod or the lab"
 OF_CONTAINER = "it is the port of a container or pod, and a new one has another name"
+NO_PROGRAM = "no program of the host sets it"
 
 DeviceSettings = Dict[str, Dict[str, Any]]  # {device: {group: values}}
 
@@ -27,12 +29,23 @@ def resolve(items: list[dict[str, Any]]) -> tuple[DeviceSettings, dict[str, str]
     devices = parse_devices(items)
     links = read() if devices else {}
     reasons = {device.key: _why_left_out(device, links) for device in devices}
+    reasons.update(_not_lasting(devices))
     matching = [device for device in devices if device.name in links and not reasons[device.key]]
     settings = _of_devices(matching)
     return (
         {name: groups for name, groups in settings.items() if groups},
         {key: reason for key, reason in reasons.items() if reason},
     )
+
+
+def _not_lasting(devices: list[Device]) -> dict[str, str]:
+    """Return why some kinds of settings cannot last, by device and kind."""
+    reasons: dict[str, str] = {}
+    for device in devices:
+        for group, kind in DEVICE_KINDS.items():
+            if not kind.lasts and kind.asked_of(device.requested):
+                reasons[f"{device.key} {group}"] = NO_PROGRAM
+    return reasons
 
 
 def _why_left_out(device: Device, links: Mapping[str, Link]) -> str:
@@ -59,7 +72,8 @@ def _of_devices(devices: list[Device]) -> DeviceSettings:
     by_name: DeviceSettings = {}
     for device in devices:
         plans = plan_device(device, states[device.key], True)
-        groups = {group: _changeable(plan) for group, plan in plans.items()}
+        lasting = {group: plan for group, plan in plans.items() if DEVICE_KINDS[group].lasts}
+        groups = {group: _changeable(plan) for group, plan in lasting.items()}
         by_name[device.name] = {group: values for group, values in groups.items() if values}
     return by_name
 

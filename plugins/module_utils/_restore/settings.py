@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._base.network import HOST
 from .._kinds.devices import parse_devices
-from .._kinds.host import HOST
 from .._kinds.info import FLOW_TYPES, RESTORED, host_item, read, restore_item
 from .identity import Item
 from .snapshot import exists

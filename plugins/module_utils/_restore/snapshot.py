@@ -191,7 +191,8 @@ def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapsh
     present = {place_of(device) for device in resolved.items}
     added = [with_identity(device) for device in devices if place_of(device) not in present]
     names = {place_of(device) for device in added}
-    new_links = [link_of(device) for device in added if exists(device)]
+    with_links = [device for device in added if place_of(device) != (None, network.HOST)]
+    new_links = [link_of(device) for device in with_links if exists(device)]
     return {
         **kept,
         "schema": SCHEMA,

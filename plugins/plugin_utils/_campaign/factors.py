@@ -13,8 +13,9 @@ from itertools import product
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._kinds.host import HostKind
 from ...module_utils._kinds.kinds import KINDS
-from .._paths.lab_paths import LAB, Paths
+from .._paths.lab_paths import LAB, TENANT, Paths
 from .._paths.path import FORWARDER, UNDERLAY
 from .nouns import Factor, Levels, Settings
 
@@ -98,6 +99,17 @@ def _kind_of(entry: FactorEntry, where: str) -> str:
     return kind
 
 
+def _check_reaches(kind: str, classes: Iterable[str], where: str) -> None:
+    """Raise InputError where a tenant's network namespace has a setting of its own."""
+    varied = KINDS[kind]
+    if isinstance(varied, HostKind) and varied.of_namespace and TENANT in classes:
+        raise InputError(
+            f"kind {kind} does not reach tenants: each network namespace has its own",
+            where,
+            "Leave the paths with tenants out.",
+        )
+
+
 def _devices_at(side: str, devices: list[str]) -> list[str]:
     """Return the device classes of a factor at a side: a forwarder has only underlay devices."""
     if side == FORWARDER and UNDERLAY in devices:
@@ -111,6 +123,7 @@ def read_factor(entry: str | FactorEntry, campaign: Varied, paths: Paths = LAB) 
     where = f"factor {entry['name']}"
     kind = _kind_of(entry, where)
     values = _levels(entry.get("levels"), kind, where)
+    _check_reaches(kind, paths.classes(campaign["paths"]), where)
     devices = entry.get("devices") or KINDS[kind].devices or paths.classes(campaign["paths"])
     sides = entry.get("sides", campaign["sides"])
     sides = sides if isinstance(sides, list) else [sides]

@@ -120,8 +120,8 @@ def _wanted(
     absent = [name for name in settings if name not in (*present, NODE)]
     missing = [f"class {name}: this host has no such device" for name in absent]
     for kind in HOST_KINDS:
-        for value in settings.get(NODE, {}).get(kind.group, {}).values():
-            missing.append(f"sysctl {kind.sysctl}={value}, which is not a setting of a device")
+        for text in kind.assigned(settings.get(NODE, {}).get(kind.group, {})):
+            missing.append(f"sysctl {text}, which is not a setting of a device")
     if (settings.get("tunnel") or {}).get("csum") is not None:
         missing.append("the outer checksum of the tunnel, which is not a setting of a device")
     by_class = {name: dict(groups) for name, groups in settings.items() if name in present}

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import host, info
@@ -18,7 +20,7 @@ from ansible_collections.offload.lab.plugins.module_utils._kinds.host import (
     BUSY_POLL,
     RPS_SOCK_FLOW_ENTRIES,
 )
-from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HOST_KINDS
+from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HOST_KINDS, KINDS
 from ansible_collections.offload.lab.plugins.module_utils._restore import settings
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import (
     read_factor,
@@ -26,16 +28,27 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors impo
 )
 
 CAMPAIGN = {"sides": "both", "paths": ["physical"]}
+# By kind: what its file has, what is set, and what is written.
+EXAMPLES = {
+    "default_qdisc": ("pfifo_fast", "fq", "fq"),
+    "tcp_congestion_control": ("cubic", "bbr", "bbr"),
+    "tcp_rmem": ("4096\t131072\t33554432", 4194304, "4096 131072 4194304"),
+    "tcp_wmem": ("4096\t16384\t4194304", 65536, "4096 16384 65536"),
+}
+
+
+def example(kind):
+    return EXAMPLES.get(kind.name, ("1", 64, "64"))
 
 
 @pytest.fixture
 def sysctls(tmp_path, monkeypatch):
-    """Give a folder with the files of all kinds of the host, each 0."""
+    """Give a folder with the files of all kinds of the host."""
     monkeypatch.setattr(host, "FOLDER", str(tmp_path))
     for kind in HOST_KINDS:
         file = tmp_path / kind.file
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("0\n")
+        file.write_text(example(kind)[0] + "\n")
     return tmp_path
 
 
@@ -46,18 +59,65 @@ def set_(check_mode=False, report_fixed=False, **kinds):
 @pytest.mark.parametrize("kind", HOST_KINDS, ids=lambda kind: kind.name)
 def test_set_again_and_restored(sysctls, kind):
     file, setting = sysctls / kind.file, kind.settings[0]
-    settings = {kind.group: {setting: 64}}
+    there, value, written = example(kind)
+    settings = {kind.group: {setting: value}}
     kept = info.host_item()
     in_check_mode = set_(check_mode=True, **settings)
-    assert (in_check_mode["steps"], file.read_text()) == ([["tee", str(file), "64"]], "0\n")
+    assert in_check_mode["steps"] == [["tee", str(file), *written.split()]]
+    assert file.read_text().strip() == there
     done = set_(**settings)
-    assert file.read_text().strip() == "64"
+    assert file.read_text().strip() == written
     assert done == in_check_mode
-    assert done["before"] == {kind.group: {setting: 0}} and done["after"] == settings
+    assert done["before"] == {kind.group: {setting: kind.from_text(there)[setting]}}
+    assert done["after"] == settings
     assert set_(**settings)["steps"] == []
     change(parse_devices([kept]), False, True)
-    assert file.read_text().strip() == "0"
+    assert file.read_text().split() == there.split()
     assert info.host_item() == kept
+
+
+@given(st.text())
+def test_any_text_is_a_state(text):
+    for kind in HOST_KINDS:
+        state = kind.state(text, None)
+        assert state["supported"] or "no value of this kind" in state["reason"]
+        for name, value in state.get("current", {}).items():
+            assert kind.checked(name, value, state, "lo") == value
+
+
+@given(st.lists(st.integers(1, 2**31 - 1), min_size=3, max_size=3))
+def test_three_numbers_are_written_as_they_are_read(numbers):
+    kind = KINDS["tcp_rmem"]
+    state = kind.state("\t".join(map(str, numbers)), None)
+    [(_path, text)] = kind.writes(state["current"], "lo")
+    assert kind.from_text(text) == state["current"]
+
+
+def test_a_boot_leaves_the_other_numbers():
+    assert KINDS["tcp_rmem"].shell({"max": 65536}, "lo") == [
+        "read -r min default max </proc/sys/net/ipv4/tcp_rmem"
+        ' && echo "$min $default 65536" >/proc/sys/net/ipv4/tcp_rmem'
+    ]
+
+
+@pytest.mark.parametrize("name", ["tcp_rmem", "tcp_congestion_control"])
+def test_a_setting_of_a_namespace_does_not_reach_tenants(name):
+    entry = {"name": name, "levels": ["1", "2"]}
+    assert read_factor(entry, {**CAMPAIGN, "paths": ["physical_vxlan"]})
+    with pytest.raises(InputError, match="does not reach tenants"):
+        read_factor(entry, {**CAMPAIGN, "paths": ["physical", "tenant_vxlan"]})
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("default_qdisc", "../fq"), ("default_qdisc", 1), ("tcp_congestion_control", "a b")],
+)
+def test_names(sysctls, name, value):
+    kind = KINDS[name]
+    with pytest.raises(InputError, match="at most 15 letters"):
+        set_(**{kind.group: {kind.settings[0]: value}})
+    with pytest.raises(ValueError, match="at most 15 letters"):
+        kind.value(str(value) + "/")
 
 
 def test_the_host_is_kept_only_where_it_is_asked_for(sysctls, monkeypatch):
@@ -100,6 +160,8 @@ def test_values(sysctls):
         set_(rps_sock_flow_entries={"flows": 3000})
     with pytest.raises(InputError, match="busy_poll us"):
         set_(busy_poll={"us": -1})
+    with pytest.raises(InputError, match="not between 1 and"):
+        set_(netdev_max_backlog={"packets": 0})
 
 
 def test_a_unit_sets_it_at_the_boot():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.offload.lab.plugins.module_utils._observe import errors_seen, queue_stats
+from ansible_collections.offload.lab.plugins.module_utils._host import netlink
+from ansible_collections.offload.lab.plugins.module_utils._observe import errors_seen
 
 SNMP = """\
 Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors InDiscards OutDiscards ReasmFails FragFails
@@ -107,25 +108,25 @@ def test_what_an_alarm_is(message):
 
 def answer(**counters):
     """Return the attributes of an answer of family netdev."""
-    numbers = {name: kind for kind, name in queue_stats.COUNTERS.items()}
-    parts = [queue_stats.attribute(queue_stats.IFINDEX, (7).to_bytes(4, "little"))]
+    numbers = {name: kind for kind, name in netlink.COUNTERS.items()}
+    parts = [netlink.attribute(netlink.IFINDEX, (7).to_bytes(4, "little"))]
     for name, value in counters.items():
         kind = numbers[name.replace("_", "-")]
-        parts.append(queue_stats.attribute(kind, value.to_bytes(8, "little")))
+        parts.append(netlink.attribute(kind, value.to_bytes(8, "little")))
     return b"".join(parts)
 
 
 def test_queue_statistics_of_a_device():
-    assert queue_stats.counters_of(answer(rx_csum_bad=3, tx_hw_gso_packets=2**40)) == (
+    assert netlink.counters_of(answer(rx_csum_bad=3, tx_hw_gso_packets=2**40)) == (
         7,
         {"rx-csum-bad": 3, "tx-hw-gso-packets": 2**40},
     )
-    assert isinstance(queue_stats.read(), dict)
+    assert isinstance(netlink.queue_counters(), dict)
 
 
 @given(st.binary(max_size=200))
 def test_no_answer_of_netlink_stops_it(data):
-    for _kind, content in queue_stats.messages(data):
-        queue_stats.counters_of(content)
-    index, counters = queue_stats.counters_of(data)
+    for _kind, content in netlink.messages(data):
+        netlink.counters_of(content)
+    index, counters = netlink.counters_of(data)
     assert index >= 0 and all(value >= 0 for value in counters.values())
