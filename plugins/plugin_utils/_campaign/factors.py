@@ -104,7 +104,7 @@ def _check_reaches(kind: str, classes: Iterable[str], where: str) -> None:
     varied = KINDS[kind]
     if isinstance(varied, HostKind) and varied.of_namespace and TENANT in classes:
         raise InputError(
-            f"kind {kind} does not reach tenants: each network namespace has its own",
+            "does not reach tenants: each network namespace has its own",
             where,
             "Leave the paths with tenants out.",
         )
