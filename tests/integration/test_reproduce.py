@@ -158,19 +158,27 @@ def end(process, how):
         process.send_signal(signal.SIGTERM if how == "kill" else signal.SIGKILL)
 
 
-def test_a_program_that_is_killed_at_the_node_restores():
-    """What obeys the commands dies; what started it restores."""
-    with Nodes(HONEST) as nodes, written(script_text.script(tried(*TX, ["tcp_forward"]))) as script:
-        nodes.ethtool("tx", "off")
+@pytest.mark.parametrize("which", ["waits", "obeys"])
+def test_of_two_processes_at_a_node_each_restores_if_the_other_is_killed(which):
+    """One process obeys the commands. The other one started it, and waits for its end."""
+    with Nodes(HONEST) as nodes, written(
+        script_text.script(tried(*TSO, ["tcp_forward"]))
+    ) as script:
+        nodes.ethtool("tx", "off")  # the script leaves it on, also where it switches TSO off
         before = features(nodes)
         with started(script, nodes.spaces) as process:
             while features(nodes) == before:
                 time.sleep(0.05)
             pids = nodes.run("ip", "netns", "pids", nodes.spaces[0]).split()
-            os.kill(int(sorted(pids, key=int)[1]), signal.SIGKILL)
+            os.kill(int(sorted(pids, key=int)[["waits", "obeys"].index(which)]), signal.SIGKILL)
             text, _nothing = process.communicate(timeout=RESTORED)
-        assert process.returncode == 2 and "node 1 was ended; its features: restored" in text, text
-        assert features(nodes) == before
+        assert process.returncode == 2, text
+        if which == "obeys":
+            assert "node 1 was ended; its features: restored" in text, text
+        until = time.monotonic() + RESTORED
+        while (features(nodes) != before or processes()) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert features(nodes) == before and processes() == []
 
 
 @pytest.mark.parametrize("layers", ["none", "vxlan", "bridge"])

@@ -526,6 +526,20 @@ class Node:
         return "."
 
 
+def finish(devices: list[Device]) -> None:
+    """Restore, and say what came of it."""
+    result = restored(devices)
+    with contextlib.suppress(OSError):  # nobody listens any more
+        say(result)
+
+
+def finish_alone(devices: list[Device]) -> None:
+    """Restore in place of the process that waits: it was killed."""
+    time.sleep(SETTLED)  # an ethtool that has just started ends first
+    finish(devices)
+    os._exit(0)
+
+
 def main() -> None:
     """Obey in a child, and restore when it has ended, however it did."""
     say(f"pid {os.getpid()}")
@@ -542,13 +556,13 @@ def main() -> None:
     if child == 0:
         for number in ended:
             signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGUSR1, lambda *_signal: finish_alone(devices))
+        LIBC.prctl(1, signal.SIGUSR1, 0, 0, 0)  # PR_SET_PDEATHSIG
         signal.alarm(LIMIT)
         say("ready")
         Node(devices).obey()
     os.waitpid(child, 0)
-    result = restored(devices)
-    with contextlib.suppress(OSError):  # nobody listens any more
-        say(result)
+    finish(devices)
 
 
 if __name__ == "__main__":

@@ -31,17 +31,17 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import (
 from ansible_collections.offload.lab.plugins.plugin_utils._across import traffic
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage, drop_reasons
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
-    DEVICES,
-    MTU,
     SERVER,
     VETH,
     Nodes,
 )
 
+NAMES = ("why0", "why1")  # a tracepoint knows no namespace: other tests have devices lie0, too
+MTU = 1500
 PORT = 5354
-SIZE = 8000  # bytes of a datagram
+SIZE = 1400  # bytes of a datagram
 DATAGRAMS = 40
-SEGMENT, SEGMENTS = 1400, 40  # of a call whose datagrams the device cuts
+SEGMENTS = 40  # of a call whose datagrams the device cuts
 STREAM = 1_000_000  # bytes
 PATIENCE = 0.3  # s with a stream of TCP
 UDP_SEGMENT, SO_RCVBUFFORCE = 103, 33
@@ -99,20 +99,21 @@ def _rule(nodes: Nodes) -> None:
 
 
 def _stopped_card(nodes: Nodes) -> None:
-    """Let the ring of the device be full: nothing reads it."""
-    nodes.inside(0, "ip", "link", "set", DEVICES[0], "txqueuelen", str(RING))
-    nodes.inside(0, "tc", "qdisc", "replace", "dev", DEVICES[0], "root", "noqueue")
+    """Let the ring of the device be full: nothing reads it, and no neighbour is asked for meanwhile."""
+    nodes.inside(0, "ip", "neigh", "change", SERVER, "dev", NAMES[0], "nud", "permanent")
+    nodes.inside(0, "ip", "link", "set", NAMES[0], "txqueuelen", str(RING))
+    nodes.inside(0, "tc", "qdisc", "replace", "dev", NAMES[0], "root", "noqueue")
     os.kill(nodes.processes[0], signal.SIGSTOP)
 
 
 def _reverse_path_filter(nodes: Nodes) -> None:
-    for name in ("all", DEVICES[1]):
+    for name in ("all", NAMES[1]):
         nodes.inside(1, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=1")
     nodes.inside(0, "ip", "addr", "add", f"{OTHER_SOURCE}/32", "dev", "lo")
 
 
 def _smaller_mtu(nodes: Nodes) -> None:
-    nodes.inside(1, "ip", "link", "set", DEVICES[1], "mtu", "1300")
+    nodes.inside(1, "ip", "link", "set", NAMES[1], "mtu", "1300")
 
 
 def of_paths() -> list[Fault]:
@@ -179,8 +180,8 @@ def send(nodes: Nodes, source: str) -> None:
         with contextlib.suppress(OSError):
             for _number in range(DATAGRAMS):
                 sender.sendto(b"x" * SIZE, (SERVER, PORT))
-            sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SEGMENT)
-            sender.sendto(b"x" * SEGMENT * SEGMENTS, (SERVER, PORT))
+            sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SIZE)
+            sender.sendto(b"x" * SIZE * SEGMENTS, (SERVER, PORT))
         stream.settimeout(PATIENCE)
         stream.bind((source, 0))
         with contextlib.suppress(OSError):
@@ -202,7 +203,7 @@ class Named(NamedTuple):
 
 def counters(nodes: Nodes) -> dict[str, dict[str, int]]:
     """Return the counters of the second end, as a trial reads them."""
-    device = {"name": DEVICES[1], "netns": nodes.spaces[1]}
+    device = {"name": NAMES[1], "netns": nodes.spaces[1]}
     return {"errors": {**errors_seen.read([device]), **drop_places.read()}}
 
 
@@ -237,7 +238,7 @@ def _of_look(traced: tracepoints.Traced) -> frozenset[str]:
 
 def run_once(nodes: Nodes, fault: Fault) -> Named:
     """Send over a path, and return the reasons that are named."""
-    tracing = tracepoints.Tracing([tracepoints.Watched(DEVICES[1], nodes.spaces[1], MTU)])
+    tracing = tracepoints.Tracing([tracepoints.Watched(NAMES[1], nodes.spaces[1], MTU)])
     try:
         before = counters(nodes)
         tracing.begin()
@@ -252,7 +253,8 @@ def run_once(nodes: Nodes, fault: Fault) -> Named:
 def runs_of(fault: Fault, runs: int) -> Iterator[Named]:
     """Yield what is named in each of some runs over one path."""
     drop_places.read()  # it counts from the first reading on
-    with Nodes(fault.nic) as nodes:
+    with Nodes(fault.nic, "ol-why") as nodes:
+        nodes.rename(NAMES)
         nodes.inside(0, "ping", "-c", "3", "-i", "0.2", "-W", "2", SERVER)
         fault.prepare(nodes)
         for _run in range(runs):
