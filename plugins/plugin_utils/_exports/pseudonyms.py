@@ -20,10 +20,12 @@ from typing import Any
 from ...module_utils._engines.payload.result import COUNTS
 from ...module_utils._engines.payload.traffic import COUNTERS, COUNTERS_6
 from ...module_utils._ethtool.features import LEGACY
+from ...module_utils._observe.reading import DROP_REASON
 from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN
 from .._campaign.schema import load_schema
 from .._paths.lab_paths import LAB_PATHS
 from .._trials import payload
+from .._trials.drop_reasons import REASONS
 
 SCHEMAS = ("plan", "manifest", "trial", "campaign", "analysis")
 FEATURE = re.compile(
@@ -69,6 +71,8 @@ WORDS = """
     trial chosen runner_up control search confirm answered named
 """.split()  # noqa: SIM905 # as a list it has a line for each
 SYSCTL = re.compile(r"(?:net|kernel|vm)(?:\.[a-z0-9_]+)+\Z", re.ASCII)
+# A counter of drops: the kernel's reason, and one of its functions.
+DROP = re.compile(rf"{DROP_REASON} (?:{'|'.join(REASONS)}) [a-z_][a-z0-9_.]{{2,60}}\Z", re.ASCII)
 SIGNS = re.compile(r"[=,+ @]|^(?:no|only|not)_")  # between the words that a design makes a name of
 DROPPED = ("raw", "stderr")  # what engines print; the numbers are in the trial
 SHORTEST = 4  # characters; a shorter name may be in any text
@@ -82,6 +86,7 @@ def words_of(schema: Any) -> Iterator[str]:
             yield from words_of(part)
     elif isinstance(schema, dict):
         yield from schema.get("properties", ())
+        yield from schema.get("required", ())
         yield from (word for word in schema.get("enum", ()) if isinstance(word, str))
         for part in schema.values():
             yield from words_of(part)
@@ -237,7 +242,8 @@ class Anonymous:
         return text if is_kept else self.word(text)
 
     def _key(self, name: str) -> str:
-        return name if SYSCTL.match(name) and not self._has_name(name) else self.word(name)
+        is_kernels = SYSCTL.match(name) or DROP.match(name)
+        return name if is_kernels and not self._has_name(name) else self.word(name)
 
     def _version(self, text: str) -> str:
         """Return a version without what its maker has added."""

@@ -163,6 +163,32 @@ def test_the_report_of_an_archive_says_the_same(folder):
     assert "node: 2 replaced, node-1 to node-2\n" in texts[bundle.LISTED]
 
 
+def test_counted_packets_and_reasons_of_drops_stay(folder, tmp_path):
+    plan, manifest, trials = parts_of(folder)
+    drop = "drop_reason TCP_CSUM tcp_v4_rcv"
+    private = "drop_reason TCP_CSUM node1"
+    counts = {"sent": 9, "sent_bytes": 900, "cut": 3, "cut_bytes": 300, "checksum_left": 9}
+    counts.update(into_gro=8, received=7, received_bytes=700, namespaces=1)
+    at_end = {"seconds": 0.1, "cost_s": 0.001, "devices": {"cni-node1/eth0": counts}}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with open(tmp_path / "trials.jsonl", "w") as stream:
+        for trial in trials:
+            trial["crossed"] = {"client": at_end}
+            if trial.get("error"):
+                counters = {drop: 4, private: 2, "TcpInCsumErrors": 4}
+                trial["damage"] = {"server": {"counters": counters}}
+            stream.write(json.dumps(trial) + "\n")
+    texts = texts_of(bundle.bundle_of(str(tmp_path)).archive)
+    shared = list(map(json.loads, texts["trials.jsonl"].splitlines()))
+    (counted,) = shared[0]["crossed"]["client"]["devices"].values()
+    assert counted == counts
+    in_trouble = next(trial for trial in shared if trial.get("error"))
+    counters = in_trouble["damage"]["server"]["counters"]
+    assert counters[drop] == 4 and private not in counters
+    assert "in tcp_v4_rcv, reason TCP_CSUM" in " ".join(texts["report.txt"].split())
+
+
 @pytest.mark.parametrize("name", ["confirmed", "search"])
 def test_a_campaign_with_decisions_has_them_in_its_archive(tmp_path, name):
     report_golden.CAMPAIGNS[name](tmp_path)
