@@ -96,6 +96,12 @@ EXAMPLES = r"""
       - name: lo
         busy_poll: {us: 50}
 
+- name: Attach an XDP program that passes each packet on, in the driver
+  offload.lab.steering:
+    devices:
+      - name: eth0
+        xdp: {program: native}
+
 - name: Let TCP receive buffers grow to 64 MiB
   offload.lab.steering:
     devices:

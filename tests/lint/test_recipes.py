@@ -213,7 +213,9 @@ def test_a_kind_of_the_host(tmp_path):
     file = f"{KINDS}/kinds.py"
     copy.edit(file, "    IRQ_AFFINITY,\n", "    IRQ_AFFINITY,\n    TOY,\n")
     copy.edit(
-        file, "import RFS, RPS, XPS\n", "import RFS, RPS, XPS\nfrom .toy_backlog import TOY\n"
+        file,
+        "import IRQ_AFFINITY, RFS, RPS, XPS\n",
+        "import IRQ_AFFINITY, RFS, RPS, XPS\nfrom .toy_backlog import TOY\n",
     )
     copy.python(USE_KIND)
 

@@ -32,7 +32,7 @@ MAKERS = {
 }
 # Lines of a shell that others put into their text, and profiles of TuneD.
 MORE = {
-    "plugins/module_utils/_kinds/irq_affinity.py",
+    "plugins/module_utils/_kinds/steering.py",
     "plugins/module_utils/_kinds/sysfs.py",
     "plugins/plugin_utils/_exports/reproduce/script_text.py",  # values of a script
     "plugins/plugin_utils/_exports/host_settings.py",

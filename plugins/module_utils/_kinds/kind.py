@@ -70,6 +70,9 @@ class Reader(Protocol):
     def read_napis(self, netns: str | None) -> dict[str, list[dict[int, int]]]:
         """Return the NAPI instances of each device, each as numbers by attribute."""
 
+    def read_program_name(self, number: Any) -> str | None:
+        """Return the name of a BPF program by its number, None where it is not known."""
+
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""
 

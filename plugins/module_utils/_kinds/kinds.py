@@ -23,7 +23,6 @@ from .host import (
     TCP_WMEM,
     HostKind,
 )
-from .irq_affinity import IRQ_AFFINITY
 from .kind import DeviceKind, Kind
 from .napi import (
     GRO_FLUSH_TIMEOUT,
@@ -36,9 +35,10 @@ from .napi import (
 from .qdisc import QDISC
 from .rss import RSS_WEIGHTS, RX_FLOW_HASH
 from .sections import CHANNELS, RINGS
-from .steering import RFS, RPS, XPS
+from .steering import IRQ_AFFINITY, RFS, RPS, XPS
 from .sysfs import Sysfs
 from .tunnel_csum import TUNNEL_CSUM
+from .xdp import XDP
 
 IN_ORDER: list[Kind] = [
     CHANNELS,  # a new number of channels resets what the others rest on
@@ -46,6 +46,7 @@ IN_ORDER: list[Kind] = [
     COALESCE,
     RX_FLOW_HASH,
     RSS_WEIGHTS,
+    XDP,  # native XDP takes features from a device or its peer
     THREADED,  # a veth whose GRO goes off has no NAPI left to thread
     FEATURE,
     PRIVATE_FLAGS,

@@ -13,10 +13,13 @@ from .._ethtool import read as ethtool
 from .._ethtool.driver import failure_reason
 from .._host.netns import inside
 from .._host.runner import run
-from . import napi_netlink, sysfs
+from . import napi_netlink, sysfs, xdp_program
 from .kinds import SYSFS_FILES
 
-CALLS: dict[str, Callable[..., None]] = {"napi_set": napi_netlink.set_number}
+CALLS: dict[str, Callable[..., None]] = {
+    "napi_set": napi_netlink.set_number,
+    "set_xdp": xdp_program.set_level,
+}
 
 
 class NodeReader:
@@ -63,6 +66,10 @@ class NodeReader:
             with inside(netns):
                 self._napis[key] = napi_netlink.read()
         return self._napis[key]
+
+    def read_program_name(self, number: Any) -> str | None:
+        """Return the name of a BPF program by its number, None where it is not known."""
+        return xdp_program.name_of(number) or None if isinstance(number, int) else None
 
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""

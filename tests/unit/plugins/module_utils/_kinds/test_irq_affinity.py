@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import steering
-from ansible_collections.offload.lab.plugins.module_utils._kinds.irq_affinity import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.steering import (
     BALANCER,
     IRQ_AFFINITY,
     READ_MASKS,
