@@ -18,7 +18,9 @@ from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure
 from .._analysis.result import Recommendation, SetEffect
 from .._campaign.factors import ENDS, all_off, all_on, settings_of
+from .._campaign.lacking import lacking
 from .._campaign.nouns import Factor, Levels, Plan
+from .._campaign.plan_file import paths_of
 from .._statistics.rules import ALPHA
 from .._store.manifest import Manifest
 from .._untrusted.variables import comment, dump_variables
@@ -86,6 +88,7 @@ class RecommendedSettings(ChosenSettings):
     client: Mapping[str, Any]
     server: Mapping[str, Any]
     forwarder: NotRequired[Mapping[str, Any]]
+    lacking: NotRequired[dict[str, list[str]]]  # device classes, by host without such a device
 
 
 def drivers(manifest: Manifest | None) -> dict[str, dict[str, str | None]]:
@@ -253,6 +256,9 @@ def recommendation(
     }
     if settings.get("forwarder"):
         recommended["forwarder"] = settings["forwarder"]
+    absent = lacking(plan, paths_of(plan))
+    if absent:
+        recommended["lacking"] = absent
     return recommended
 
 

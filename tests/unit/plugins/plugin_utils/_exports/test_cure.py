@@ -16,6 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import all_on
 from ansible_collections.offload.lab.plugins.plugin_utils._exports import recommended
+from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
@@ -114,6 +115,27 @@ def test_what_struck_says_how_long_the_next_checks_are_and_whether_bits_are_aske
     advice = recommended.recommendation(ADVICE, plan, None, cure, 1767600000.0)
     assert advice["again"]["duration"] == advice["hop"]["duration"] == seconds
     assert (advice["bits"] is not None) is bits
+
+
+def test_a_host_without_a_device_class_gets_no_settings_for_it():
+    end = {"netns": "pod", "address": "10.244.1.5"}
+    devices = {"underlay": [{"name": "eth1"}], "tenant": [{"name": "eth0", "netns": "pod"}]}
+    pods = {
+        "classes": list(devices),
+        "vni": 1,
+        "port": 8472,
+        "mtu": 1450,
+        "nodes": {
+            "hx1": {"end": end, "devices": devices},
+            "hx2": {"end": end, "devices": {"tenant": devices["tenant"]}},
+        },
+    }
+    asked = {**ASKED, "paths": ["pods"]}
+    plan = make_plan(read_campaign(asked, known=with_own({"pods": pods})), "2026-01-05T00:00:00Z")
+    plan["own_paths"] = {"pods": pods}
+    recommended_settings = recommended.recommendation(ADVICE, plan, None)
+    assert recommended_settings["lacking"] == {"hx2": ["underlay"]}
+    assert "lacking" not in written(ASKED, {"tso": "on"})
 
 
 def test_nothing_broken_has_no_cure():
