@@ -57,7 +57,7 @@ STALL = 5.0  # s without progress
 # such number: each timeout of one segment lasts twice as long as the one before (RFC 6298), so that six
 # take longer than STALL.
 TRICKLE_S = 1.0
-TRICKLE = 16
+TRICKLE = 100
 REPEATED = 6
 PATIENCE = 60.0  # s for an answer on the connection on which the ends speak
 # That connection ends sooner where no packet of it arrives any more: what is sent is not acknowledged

@@ -60,14 +60,14 @@ def kernel_says(delivered=0, again=0, duplicates=0):
 @pytest.mark.parametrize(
     "seconds, said, stalled",
     [
-        (1.1, kernel_says(15, 6), True),  # goes on by timeouts only
-        (0.9, kernel_says(15, 6), False),
-        (1.1, kernel_says(16, 6), False),
-        (1.1, kernel_says(15, 5), False),  # a busy CPU
-        (1.1, kernel_says(15, 8, 3), False),  # the receiver had some of them already
+        (1.1, kernel_says(99, 6), True),  # goes on by timeouts only
+        (0.9, kernel_says(99, 6), False),
+        (1.1, kernel_says(100, 6), False),
+        (1.1, kernel_says(99, 5), False),  # a busy CPU
+        (1.1, kernel_says(99, 8, 3), False),  # the receiver had some of them already
         (4.9, kernel_says(), False),
         (5.1, kernel_says(), True),
-        (5.1, kernel_says(16), False),
+        (5.1, kernel_says(100), False),
     ],
 )
 def test_a_connection_that_goes_on_by_timeouts_only_has_stalled(
@@ -87,7 +87,7 @@ def test_a_second_begins_when_enough_was_delivered(monkeypatch):
     now = wait.began
     for second in range(1, 10):
         monkeypatch.setattr(traffic.time, "monotonic", lambda now=now + second: now)
-        wait.require_progress(kernel_says(16 * second, 100))
+        wait.require_progress(kernel_says(100 * second, 100))
 
 
 def test_a_connection_that_stalls_is_reset_and_the_other_end_reports(monkeypatch):
