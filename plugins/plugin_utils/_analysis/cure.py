@@ -20,12 +20,11 @@ from .._trials.payload import (
     LATE_CONNECTIONS,
     LESSER,
     NOTHING_PASSES,
-    OFTEN,
     Checks,
     Tallies,
     Tally,
-    faults,
     of_lesser,
+    strike_often,
 )
 from .blame import BlameSearch, holds, is_on, trials_of
 from .result import Blame, Trials
@@ -172,7 +171,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
         paths=list(dict.fromkeys(path for path, _mtu in ill)),
         rate=min(map(_rate, blamed)),
         small_too=nothing_passes or _strikes_small(troubled),
-        often=nothing_passes or _faults_each(troubled) >= OFTEN,
+        often=nothing_passes or strike_often(troubled),
     )
 
 
@@ -189,12 +188,6 @@ def _strikes_small(tallies: Sequence[Tally]) -> bool:
     checks = [tally["whole"]["checks"].values() for tally in tallies]
     late = sum(check["late"] for check in itertools.chain.from_iterable(checks))
     return late >= max(LATE_CONNECTIONS, LATE_EACH * trials_of(tallies).trials)
-
-
-def _faults_each(tallies: Sequence[Tally]) -> float:
-    """Return the faults in a trial, on average."""
-    met = sum(faults(tally["whole"]) for tally in tallies)
-    return met / max(1, trials_of(tallies).trials)
 
 
 def _rate(blame: Blame) -> float:

@@ -10,17 +10,18 @@ A hop explains the trials as well as its condition separates the trials in troub
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from .._campaign.nouns import Factor, Levels, Plan
 from .._statistics.rules import ALPHA
-from .._trials.payload import NOTHING_PASSES, Tally
+from .._trials.payload import NOTHING_PASSES, Tally, strike_often
 from .blame import compared, holds, is_on, trials_of
 from .chains import chains, explanations
 from .result import Hop, Trials
 
 MUCH_LESS = math.log(20)
-# What is assumed at most of the share of trials that a fault strikes, unless nothing passes under it.
+# What is assumed at most of the share of trials that a fault strikes, unless nothing passes under it
+# or each trial met many.
 HIGHEST_RATE = 0.9
 
 
@@ -138,7 +139,8 @@ def _hops_on(chain: Iterable[Factor], levels: Levels) -> int:
     return sum(is_on(factor, levels) for factor in chain)
 
 
-def _highest_rate(tallies: Iterable[Tally]) -> float:
+def _highest_rate(tallies: Sequence[Tally]) -> float:
     """Return the largest share of trials that a fault is taken to strike that was seen in these."""
     kinds = set().union(*(tally["kinds"] for tally in tallies))
-    return 1.0 if kinds <= set(NOTHING_PASSES) else HIGHEST_RATE
+    each = kinds <= set(NOTHING_PASSES) or strike_often(tallies)
+    return 1.0 if each else HIGHEST_RATE

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
@@ -421,23 +421,27 @@ def has_wrong_content(payload: Payload) -> bool:
 
 
 def faults(payload: Payload) -> int:
-    """Return how many packets and messages of a check arrived wrong, were refused or were lost."""
+    """Return how many packets and messages of a check arrived wrong, were refused or were lost. A
+    connection that stalled by losses ended after a second, and counts as OFTEN.
+    """
     counts = [refused(payload)]
     for name, check in payload["checks"].items():
         counts += [check["wrong"], check["short"], check["segments_lost"], missing(payload, name)]
+        if check["segments_lost"] >= FEWEST_SEGMENTS * check["stalled"]:
+            counts.append(OFTEN * check["stalled"])
     return sum(counts)
 
 
+def strike_often(tallies: Sequence[Tally]) -> bool:
+    """Return whether the trials of these profiles met OFTEN faults each, on average."""
+    trials = sum(tally["trials"] for tally in tallies)
+    return sum(faults(tally["whole"]) for tally in tallies) >= OFTEN * max(1, trials)
+
+
 def strikes_often(payload: Payload) -> bool:
-    """Return whether one second shows the fault: a check met many, a connection stalled by losses, or
-    nothing arrived.
-    """
-    checks = payload["checks"].values()
-    arrived = sum(check["arrived"] for check in checks)
-    stalled = any(
-        check["stalled"] and check["segments_lost"] >= FEWEST_SEGMENTS for check in checks
-    )
-    return (bool(payload["error"]) and not arrived) or stalled or faults(payload) >= OFTEN
+    """Return whether one second shows the fault: a check met many, or nothing arrived."""
+    arrived = sum(check["arrived"] for check in payload["checks"].values())
+    return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
 
 
 def refused(payload: Payload) -> int:

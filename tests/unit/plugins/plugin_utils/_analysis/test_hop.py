@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
@@ -67,6 +68,20 @@ def test_an_end_that_breaks_seldom_is_not_left_out():
         assert (seldom in set().union(*hop.innocent(plan, tallies))) is spared
     tallies["not_tx_at_server_tunnel"].update(troubled=1, kinds={payload.WRONG: 1})
     assert hop.innocent(plan, tallies) == []
+
+
+@pytest.mark.parametrize("stalled, spared", [(0, False), (1, True)])
+def test_a_fault_with_many_strikes_in_each_trial_spares_the_other_end_after_one(stalled, spared):
+    plan = hops.plan_of("tx", CLASSES, 1, 1.0)
+    planned_checks = curing.measured(hops.Chain(plan, NOWHERE, 0.0, "none", 1), plan).planned
+    tallies = at(planned_checks, curing.PLACE)
+    whole = tallies["tx_at_client"]["whole"]
+    counts = dict.fromkeys(result.COUNTS, 0)
+    check = {**counts, "first": None, "segments_lost": 9, "stalled": stalled}
+    whole = {**whole, "checks": {"tcp_forward": check}}
+    tallies["tx_at_client"].update(troubled=1, kinds={payload.STALLED: 1}, trials=1, whole=whole)
+    tallies["tx_at_server"].update(trials=1)
+    assert ("tx_at_server" in set().union(*hop.innocent(plan, tallies))) is spared
 
 
 def test_what_did_not_break_has_no_hop():
