@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..module_utils._host.files import write_changed
 from ..plugin_utils._across.history import history_of
 from ..plugin_utils._across.page import answer, documents
 from ..plugin_utils._action.controller import (
@@ -17,7 +18,6 @@ from ..plugin_utils._action.controller import (
     TaskVars,
     say,
 )
-from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},

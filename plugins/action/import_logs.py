@@ -11,9 +11,9 @@ import json
 import os
 
 from ..module_utils._base.errors import InputError
+from ..module_utils._host.files import write_changed
 from ..plugin_utils._action.controller import Answered, ControllerAction, Options, Spec, TaskVars
 from ..plugin_utils._campaign.schema import validate
-from ..plugin_utils._store.files import write_changed
 from ..plugin_utils._trials.import_logs import import_logs
 from ..plugin_utils._trials.records import encode
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from ..module_utils._host.files import write_changed
 from ..plugin_utils._across.kernels import report_of
 from ..plugin_utils._across.kernels_page import answer, documents, ordered_changes
 from ..plugin_utils._action.controller import (
@@ -19,7 +20,6 @@ from ..plugin_utils._action.controller import (
     TaskVars,
     say,
 )
-from ..plugin_utils._store.files import write_changed
 
 SPEC: Spec = {
     "results": {"type": "list", "elements": "path", "required": True},

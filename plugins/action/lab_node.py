@@ -21,7 +21,7 @@ from ..plugin_utils._action.controller import (
     TaskVars,
 )
 from ..plugin_utils._campaign.chosen import OWN_PATHS
-from ..plugin_utils._lab import forwarders, guests, lab_node
+from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
 from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH, with_own
@@ -50,7 +50,7 @@ class ActionModule(ControllerAction):
             }
         if task_vars["inventory_hostname"] in task_vars["groups"].get(guests.GROUP, ()):
             return {**self._of_guest(options, task_vars), "changed": False}
-        if task_vars["inventory_hostname"] in forwarders.forwarders_of(task_vars["groups"]):
+        if task_vars["inventory_hostname"] in lab_node.forwarders_of(task_vars["groups"]):
             return {**self._of_forwarder(options, task_vars), "changed": False}
         nodes = list(task_vars["groups"].get(self._value("group", task_vars, "lab_nodes"), ()))
         return {
@@ -99,9 +99,9 @@ class ActionModule(ControllerAction):
     def _of_forwarder(self, options: Options, task_vars: TaskVars) -> Mapping[str, Any]:
         names = list(self._value("forwarder_devices", task_vars) or [])
         if options["part"] == "devices":
-            return {"devices": forwarders.devices_of(names)}
+            return {"devices": lab_node.forwarder_devices(names)}
         ours = "offload_lab_node" in task_vars
-        return forwarders.in_lab(names, options["datapath"], ours=ours)
+        return lab_node.forwarder_in_lab(names, options["datapath"], ours=ours)
 
     def _part(
         self,

@@ -28,9 +28,8 @@ from ..plugin_utils._campaign import forwarding
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
-from ..plugin_utils._campaign.lacking import lacking
+from ..plugin_utils._campaign.forwarding import lacking
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
-from ..plugin_utils._campaign.pace import pace_of
 from ..plugin_utils._campaign.plan_file import (
     differences,
     paths_of,
@@ -40,9 +39,10 @@ from ..plugin_utils._campaign.plan_file import (
     with_defaults_of_plan,
     write_plan,
 )
-from ..plugin_utils._lab import forwarders, guests
+from ..plugin_utils._campaign.visits import pace_of
+from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
-from ..plugin_utils._paths.path import Pair
+from ..plugin_utils._paths.path import CampaignHost, Pair
 from ..plugin_utils._request.discovered import disturbance_lines
 from ..plugin_utils._request.fixed import DevicesAndFeatures, warnings, with_as_found, without_fixed
 from ..plugin_utils._statistics.components import Scatter
@@ -71,8 +71,8 @@ class ActionModule(ControllerAction):
 
     def answer(self, options: Options, task_vars: TaskVars) -> Answered:
         homes = guests.homes_of(task_vars.get("groups", {}), task_vars.get("hostvars", {}))
-        between = forwarders.forwarders_of(task_vars.get("groups", {}))
-        hosts = forwarders.without(task_vars.get("ansible_play_hosts_all", ()), between)
+        between = lab_node.forwarders_of(task_vars.get("groups", {}))
+        hosts = lab_node.without_forwarders(task_vars.get("ansible_play_hosts_all", ()), between)
         playing = guests.measuring(hosts, homes)
         campaign, where, lab_mtu = checked_campaign(
             options, search_folders(self._loader.get_basedir()), playing, options["lab_mtu"]
@@ -102,7 +102,7 @@ class ActionModule(ControllerAction):
             **pace,
             measuring=pairs,
             servers_are_shared=_share_servers(pairs),
-            members=_members(plan, forwarders.members(pairs, homes, between)),
+            members=_members(plan, lab_node.members_with_forwarders(pairs, homes, between)),
             homes=homes,
             forwarder=forwarding.host_of(plan),
             changed=old is None,
@@ -123,7 +123,7 @@ class ActionModule(ControllerAction):
         )
 
 
-def _members(plan: Plan, members: dict[str, guests.CampaignHost]) -> dict[str, guests.CampaignHost]:
+def _members(plan: Plan, members: dict[str, CampaignHost]) -> dict[str, CampaignHost]:
     """Return the members, each without the device classes that its existing paths lack."""
     for host, classes in lacking(plan, paths_of(plan)).items():
         if host in members:

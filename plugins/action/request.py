@@ -27,9 +27,9 @@ from ..plugin_utils._action.controller import (
 )
 from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
 from ..plugin_utils._campaign.design import make_plan
-from ..plugin_utils._campaign.lacking import left_out
+from ..plugin_utils._campaign.forwarding import left_out
 from ..plugin_utils._campaign.nouns import Campaign
-from ..plugin_utils._lab import forwarders, guests
+from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._paths.lab_paths import with_own
 from ..plugin_utils._request import campaign as campaign_checks
 from ..plugin_utils._request import hosts as host_checks
@@ -67,8 +67,8 @@ class ActionModule(ControllerAction):
         )
 
     def _engines(self, engine: str, task_vars: TaskVars) -> campaign_checks.Engines:
-        between = forwarders.forwarders_of(task_vars["groups"])
-        ends = forwarders.without(task_vars["ansible_play_hosts_all"], between)
+        between = lab_node.forwarders_of(task_vars["groups"])
+        ends = lab_node.without_forwarders(task_vars["ansible_play_hosts_all"], between)
         nodes = [task_vars["hostvars"][node] for node in ends]
         has_lab = not all(node.get(f"{variable_checks.PREFIX}ends") for node in nodes)
         return campaign_checks.engines_needed(engine, self.campaign, has_lab)
@@ -98,7 +98,7 @@ class ActionModule(ControllerAction):
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
         group = [*task_vars["groups"].get(arguments["group"], ()), *homes]
         spec = variable_checks.known_variables(ROLES)
-        for node in [*group, *forwarders.forwarders_of(task_vars["groups"])]:
+        for node in [*group, *lab_node.forwarders_of(task_vars["groups"])]:
             variables = task_vars["hostvars"][node]
             yield from variable_checks.unknown_names(node, variables, spec)
             yield from variable_checks.wrong_values(node, _values(variables), spec)
@@ -119,10 +119,10 @@ class ActionModule(ControllerAction):
         group: list[str],
         homes: dict[str, str],
     ) -> Iterator[Problem]:
-        between = forwarders.forwarders_of(task_vars["groups"])
+        between = lab_node.forwarders_of(task_vars["groups"])
         hosts = task_vars["ansible_play_hosts_all"]
         hostvars = task_vars["hostvars"]
-        there = forwarders.without(hosts, between)
+        there = lab_node.without_forwarders(hosts, between)
         playing = guests.measuring(there, homes)
         campaign = self._campaign(arguments, playing)
         make_plan(campaign, "")
@@ -146,10 +146,10 @@ class ActionModule(ControllerAction):
     def _nodes_read(self, arguments: dict[str, Any], task_vars: TaskVars) -> list[Problem]:
         """Show what was read of the nodes as a table, and return what is wrong in it."""
         homes = guests.homes_of(task_vars["groups"], task_vars["hostvars"])
-        between = forwarders.forwarders_of(task_vars["groups"])
+        between = lab_node.forwarders_of(task_vars["groups"])
         campaign = None
         if _has_campaign(arguments):
-            hosts = forwarders.without(task_vars["ansible_play_hosts_all"], between)
+            hosts = lab_node.without_forwarders(task_vars["ansible_play_hosts_all"], between)
             own_mtu = _own_mtu(arguments["readings"], task_vars["hostvars"])
             campaign = self._campaign(arguments, guests.measuring(hosts, homes), own_mtu)
         needed = self._engines(arguments["engine"], task_vars).needed

@@ -16,8 +16,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC, STEP
 from ..plugin_utils._action.controller import Answered, Options, TaskVars, say, warn
-from ..plugin_utils._action.measure_role import MeasureRole
-from ..plugin_utils._action.shared import SharedResults
+from ..plugin_utils._action.measure_role import MeasureRole, SharedResults
 from ..plugin_utils._campaign import loop
 from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._trials.measure import Measurement
@@ -55,17 +54,23 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
         return result
 
+    def _published(
+        self, role: MeasureRole, step: loop.VisitStep, shared: SharedResults, ready: list[str]
+    ) -> Answered:
+        """Set the profile of this host, and tell the workers of the others what became of it."""
+        result: Answered = {}
+        try:
+            result = self._applied(step, role) if ready else {"skipped": True}
+        finally:
+            shared.publish(role.name, result)
+        return result
+
     def _make(self, step: loop.VisitStep, options: Options) -> Answered:
         """Run a step: set the profile of this host, measure with its partners, or both."""
         role = MeasureRole(self._templar, self._variables)
         shared = SharedResults(constants.DEFAULT_LOCAL_TMP, self._task._uuid)
         ready = role.partners()
-        result: Answered = {}
-        if loop.applies(step):
-            try:
-                result = self._applied(step, role) if ready else {"skipped": True}
-            finally:
-                shared.publish(role.name, result)
+        result = self._published(role, step, shared, ready) if loop.applies(step) else {}
         awaited = loop.awaited(role.member, role.playing)
         hosts = {name: role.applied(name) for name in awaited}
         pairs = loop.pairs_now(step, role.name, ready) if loop.measures(step) else []

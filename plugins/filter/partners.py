@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..plugin_utils._campaign import loop
+from ..plugin_utils._paths.path import CampaignHost
 
 
 def partners(
-    member: loop.Member, hostvars: Mapping[str, Mapping[str, Any]], playing: Iterable[str]
+    member: CampaignHost, hostvars: Mapping[str, Mapping[str, Any]], playing: Iterable[str]
 ) -> list[str]:
     """Return the hosts of a campaign that a host can measure with now."""
     applied = {name: loop.applied_by(hostvars[name].get(loop.APPLIED) or {}) for name in playing}

@@ -70,14 +70,15 @@ from typing import Any, cast
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
+from ..module_utils._kinds.kind import Item
 from ..module_utils._restore import applied, identity, settings, snapshot, watched_change
 
 SWITCH_ASKED = {"sign_of_life": True, "snapshot": None, "lease": None}
 
 
 def kept_after(
-    before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[identity.Item]
+    before: snapshot.Snapshot, kept: snapshot.Snapshot | None, devices: list[Item]
 ) -> snapshot.Snapshot | None:
     """Return what the file is to have: originals, and what was set instead."""
     changed = applied.originals(before, devices)
@@ -122,7 +123,7 @@ def with_gone(
     return cast(snapshot.Snapshot, {**after, "devices": devices, "applied": recorded})
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Keep the originals of what differs, forget the snapshot, and return the module's result. A switch
     that has fired has taken back what was applied.
     """
@@ -130,7 +131,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         return keep_originals(module)
 
 
-def keep_originals(module: AnsibleModule) -> dict[str, Any]:
+def keep_originals(module: AnsibleModule) -> Returned:
     """Keep the originals while nobody else restores the node."""
     params = module.params
     devices = settings.read_settings(module.params["devices"], missing="skip")

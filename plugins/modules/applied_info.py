@@ -77,15 +77,15 @@ devices:
 """
 
 import time
-from typing import Any, cast
+from typing import cast
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._restore import applied, identity, settings, snapshot
 
 
-def state(module: AnsibleModule) -> dict[str, Any]:
+def state(module: AnsibleModule) -> Returned:
     """Return what became of the settings that were applied."""
     kept = cast(snapshot.KeptApplied, snapshot.read(module.params["path"]) or {}).get("applied")
     if kept is None:

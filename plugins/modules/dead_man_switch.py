@@ -211,16 +211,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base.errors import InputError
 from ..module_utils._host import files
 from ..module_utils._host.daemons import ProcessState
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._iproute import management
-from ..module_utils._restore import (
-    dead_man,
-    harm,
-    node_lease,
-    settings_lock,
-    sign_of_life,
-    snapshot,
-)
+from ..module_utils._restore import dead_man, harm, node_lease, sign_of_life, snapshot
 
 DEVICE = {"name": {"type": "str", "required": True}, "netns": {"type": "str"}}
 ADDRESS = {"address": {"type": "str", "required": True}, "netns": {"type": "str"}}
@@ -249,7 +242,7 @@ def check(minutes: float, heartbeat: float) -> None:
         raise InputError("not 0, and not from 1 to 60", f"heartbeat {heartbeat}", "Give seconds.")
 
 
-def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
+def watched_of(params: Options) -> harm.Watchlist | None:
     """Return what the switch is to watch, None where no harm is asked for."""
     if params["harms"] is None:
         return None
@@ -262,7 +255,7 @@ def watched_of(params: dict[str, Any]) -> harm.Watchlist | None:
     return harms
 
 
-def arm(params: dict[str, Any], watched: harm.Watchlist | None) -> None:
+def arm(params: Options, watched: harm.Watchlist | None) -> None:
     """Arm the switch again."""
     if watched:
         watched = harm.without_silent(watched)  # before: it takes seconds where one is silent
@@ -282,9 +275,7 @@ def watchlist() -> harm.Watchlist | None:
         return None
 
 
-def is_same(
-    state: ProcessState | None, params: dict[str, Any], watched: harm.Watchlist | None
-) -> bool:
+def is_same(state: ProcessState | None, params: Options, watched: harm.Watchlist | None) -> bool:
     """Return whether the wanted switch waits already."""
     options = {"minutes": params["minutes"], "path": params["path"], "schema": snapshot.SCHEMA}
     if state is None or any(state.get(key) != value for key, value in options.items()):
@@ -292,7 +283,7 @@ def is_same(
     return harm.is_asked(watchlist(), watched)
 
 
-def bring(params: dict[str, Any], watched: harm.Watchlist | None, same: bool) -> None:
+def bring(params: Options, watched: harm.Watchlist | None, same: bool) -> None:
     """Arm the switch or disarm it."""
     if params["state"] == "disarmed":
         dead_man.disarm()
@@ -310,13 +301,13 @@ def silent_of(state: ProcessState | None) -> list[str]:
     return [target["address"] for target in watched["silent"]] if watched else []
 
 
-def alive(params: dict[str, Any]) -> dict[str, Any]:
+def alive(params: Options) -> dict[str, Any]:
     """Give a sign of life."""
     sign_of_life.renew(params["path"], params["lease"])
     return {"changed": False, "pid": pid_of(dead_man.find()), "fired": False, "diff": {}}
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the switch to the wanted state and return the module's result."""
     params = module.params
     check(params["minutes"], params["heartbeat"])
@@ -327,17 +318,17 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
         return alive(params)
     if module.check_mode:
         return arm_or_disarm(module, watched)
-    with settings_lock.held():  # who restores the node now must not be ended
+    with node_lease.settings_held():  # who restores the node now must not be ended
         return arm_or_disarm(module, watched)
 
 
-def claim_or_release(module: AnsibleModule) -> dict[str, Any]:
+def claim_or_release(module: AnsibleModule) -> Returned:
     """Take the node for a campaign, or give it back. Nothing of the node is changed by it."""
     params = module.params
     if module.check_mode:
         return {"changed": False}
     files.make_state_folder()
-    with settings_lock.held():
+    with node_lease.settings_held():
         if params["state"] == "released":
             node_lease.release(params["lease"] or "")
             return {"changed": False}
@@ -345,7 +336,7 @@ def claim_or_release(module: AnsibleModule) -> dict[str, Any]:
         return {"changed": False, "lease": lease["id"], "resumed": node_lease.claim(lease)}
 
 
-def lease_of(params: dict[str, Any]) -> node_lease.Lease:
+def lease_of(params: Options) -> node_lease.Lease:
     """Return the lease of the campaign that asks for the node."""
     owner = params["owner"]
     return {
@@ -358,7 +349,7 @@ def lease_of(params: dict[str, Any]) -> node_lease.Lease:
     }
 
 
-def arm_or_disarm(module: AnsibleModule, watched: harm.Watchlist | None) -> dict[str, Any]:
+def arm_or_disarm(module: AnsibleModule, watched: harm.Watchlist | None) -> Returned:
     """Arm the switch, or disarm it."""
     params = module.params
     node_lease.check_free(params["lease"])

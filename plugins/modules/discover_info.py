@@ -156,15 +156,13 @@ notes:
   sample: ["device 'a;b' is left out: its name"]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._iproute import discover, management, runtimes
-from ..module_utils._iproute.discover import PathEnd
-from ..module_utils._iproute.other_end import Begin, other_address
+from ..module_utils._iproute.discover import Begin, PathEnd, other_address
 from ..module_utils._iproute.walk import FoundPath
 
 
@@ -177,11 +175,11 @@ def followed(end: PathEnd, others: list[Begin] | None) -> list[FoundPath]:
     return [discover.find(end)]
 
 
-def found(module: AnsibleModule) -> dict[str, Any]:
+def found(module: AnsibleModule) -> Returned:
     """Return what lies on the way of each path."""
     paths: list[FoundPath] = []
-    choices = (module.params[name] or "" for name in runtimes.Chosen._fields)
-    chosen = runtimes.Chosen(*choices)
+    choices = (module.params[name] or "" for name in runtimes.GivenPaths._fields)
+    chosen = runtimes.GivenPaths(*choices)
     for end in module.params["ends"]:
         end["runtime"] = chosen
         paths += followed(end, module.params["others"])

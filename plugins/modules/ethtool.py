@@ -228,12 +228,12 @@ cannot_vary:
   sample: ["eth0: tx-udp_tnl-segmentation is fixed on"]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._kinds.change import Reports, cannot_vary, lines, warnings
 from ..module_utils._kinds.change import change as change_devices
 from ..module_utils._kinds.devices import (
     MISSING,
@@ -241,7 +241,6 @@ from ..module_utils._kinds.devices import (
     devices_of_classes,
     parse_devices,
 )
-from ..module_utils._kinds.diff import cannot_vary, lines, warnings
 from ..module_utils._observe.reading import cpu_since_boot
 from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
@@ -257,7 +256,7 @@ def capabilities(devices: list[Device], check_mode: bool) -> list[str]:
     return [] if check_mode else ["CAP_NET_ADMIN"]
 
 
-def asked(params: dict[str, Any]) -> list[Device]:
+def asked(params: Options) -> list[Device]:
     """Return the devices that are meant, and what is asked of each."""
     common = {group: params[group] for group in OPTIONS if params[group]}
     items = params["devices"] or devices_of_classes(
@@ -271,7 +270,7 @@ def asked(params: dict[str, Any]) -> list[Device]:
     return [device for device in devices if exists({"name": device.name, "netns": device.netns})]
 
 
-def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]]:
+def change(params: Options, check_mode: bool) -> Reports:
     """Return the result for each device after the change, or in check mode of the change that would
     be made.
     """
@@ -286,7 +285,7 @@ def change(params: dict[str, Any], check_mode: bool) -> dict[str, dict[str, Any]
     )
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the devices to what is wanted; return the module's result."""
     devices = change(module.params, module.check_mode)
     for text in warnings(devices):

@@ -178,28 +178,35 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._ethtool.read import read_kernel_log
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._kinds.devices import MISSING
 from ..module_utils._kinds.info import (
     FLOW_TYPES,
     KINDS,
     SETTINGS,
+    Gathering,
     read,
     restore_item,
 )
 from ..module_utils._restore import settings
 
 
-def named(params: dict[str, Any]) -> list[Any] | None:
+def named(params: Options) -> list[Any] | None:
     """Return the devices to read, without those to skip."""
     if params["devices"] is None or params["missing"] == "error":
         return params["devices"]
     return settings.present(params["devices"], params["netns"])
 
 
-def gather(module: AnsibleModule) -> dict[str, Any]:
+def gather(module: AnsibleModule) -> Returned:
     """Return what was read of the devices."""
-    devices = read(dict(module.params, devices=named(module.params)))
+    gathering: Gathering = {
+        "devices": named(module.params),
+        "netns": module.params["netns"],
+        "gather": module.params["gather"],
+        "flow_types": module.params["flow_types"],
+    }
+    devices = read(gathering)
     result = {
         "changed": False,
         "devices": devices,

@@ -136,18 +136,17 @@ rows:
   sample: [{device: eth0, feature: gro, state: "on", proof: proven}]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._load.spec import PROBE, SAMPLES
 from ..module_utils._observe import evidence
 from ..module_utils._observe.probe import Probe
 
 
-def gather(module: AnsibleModule) -> dict[str, Any]:
+def gather(module: AnsibleModule) -> Returned:
     """Sample every path in every direction."""
     params = module.params
     evidence.check(params)

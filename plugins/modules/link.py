@@ -109,9 +109,9 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import apply
 from ..module_utils._iproute import management
 from ..module_utils._iproute import read as links
 from ..module_utils._iproute.link_plan import (

@@ -236,10 +236,10 @@ commands:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.apply import apply
-from ..module_utils._host.locks import lock_labs
+from ..module_utils._host.lease import lock_labs
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import apply
 from ..module_utils._machines import qemu
 from ..module_utils._machines.machine import MODELS, validate
 from ..module_utils._machines.machine_steps import (
@@ -250,7 +250,7 @@ from ..module_utils._machines.machine_steps import (
     predict,
     summary,
 )
-from ..module_utils._machines.read_machines import read_state, require_files
+from ..module_utils._machines.qemu import read_state, require_files
 
 NIC_SPEC = {
     "name": {"type": "str", "default": "underlay0"},

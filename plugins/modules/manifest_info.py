@@ -127,10 +127,10 @@ from ..module_utils._base import network
 from ..module_utils._base.errors import CommandError
 from ..module_utils._ethtool.read import read_kernel_log
 from ..module_utils._host import runner
-from ..module_utils._host.module import run_module
-from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, read
+from ..module_utils._host.module import Returned, run_module
+from ..module_utils._kinds.info import FLOW_TYPES, SETTINGS, Gathering, read
 from ..module_utils._observe import conditions
-from ..module_utils._ovs import database, described
+from ..module_utils._ovs import database, ovs_state
 from ..module_utils._ovs.tables import parse_tables
 from ..module_utils._preflight import exchange
 
@@ -166,8 +166,8 @@ def read_ovs(on_path: Collection[str]) -> dict[str, Any]:
     roots, *tables = parse_tables(text)
     return {
         "supported": True,
-        **described.switch(roots[0] if roots else {}),
-        "bridges": described.bridges(tables, on_path, database.port_buffers()),
+        **ovs_state.switch(roots[0] if roots else {}),
+        "bridges": ovs_state.bridges(tables, on_path, database.port_buffers()),
     }
 
 
@@ -177,7 +177,7 @@ def of_host(items: Iterable[Any]) -> list[str]:
     return [str(item.get("name")) for item in named if not item.get("netns")]
 
 
-def gather(module: AnsibleModule) -> dict[str, Any]:
+def gather(module: AnsibleModule) -> Returned:
     """Return what the node is and how it is set up."""
     devices = [network.device_name(device) for device in module.params["devices"]]
     manifest = {
@@ -187,13 +187,13 @@ def gather(module: AnsibleModule) -> dict[str, Any]:
         "links": {device: conditions.link(device) for device in devices},
     }
     if module.params["results"] and not module.check_mode:
-        requested = {
+        gathering: Gathering = {
             "devices": module.params["settings_of"],
             "netns": None,
             "gather": SETTINGS,
             "flow_types": FLOW_TYPES,
         }
-        manifest.update(devices=read(requested), kernel_log=read_kernel_log())
+        manifest.update(devices=read(gathering), kernel_log=read_kernel_log())
         if module.params["exchange"]:
             manifest["exchanges"] = exchange.exchanges(module.params["exchange"])
     return manifest

@@ -148,13 +148,13 @@ from ..module_utils._base.checks import number
 from ..module_utils._base.errors import InputError
 from ..module_utils._engines.engines import BY_NAME
 from ..module_utils._engines.workload import endpoint
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._load import servers as running
 
 Known = Dict[str, Optional[running.State]]  # by state file
 
 
-class Change(NamedTuple):
+class ServersChange(NamedTuple):
     """What is to happen: state files of servers to stop, servers to start, and who may connect."""
 
     stop: list[str]
@@ -204,7 +204,7 @@ def names(before: Known, paths: Iterable[str]) -> list[str]:
     return sorted(names)
 
 
-def carry_out(before: Known, change: Change, check_mode: bool) -> None:
+def carry_out(before: Known, change: ServersChange, check_mode: bool) -> None:
     """Stop and start netservers; those that are stopped do not stand in the way of the others."""
     ours = [running.label(there["server"]) for path in change.stop if (there := before[path])]
     running.require_free(
@@ -215,9 +215,7 @@ def carry_out(before: Known, change: Change, check_mode: bool) -> None:
         running.start_all(change.start, change.access)
 
 
-def access_of(
-    params: dict[str, Any], before: Known, listed: list[running.Server]
-) -> running.Access:
+def access_of(params: Options, before: Known, listed: list[running.Server]) -> running.Access:
     """Return who may connect; raise InputError where nobody may."""
     peers = checked_peers(params["peers"] or ())
     if listed and params["state"] == "present" and not peers:
@@ -229,7 +227,7 @@ def access_of(
     return running.Access(running.token_of(before.values()), peers)
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the netservers to the wanted state and return the module's result."""
     params = module.params
     port = params["port"] + BY_NAME[params["engine"]].port_offset
@@ -240,7 +238,7 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     before = running.known()
     access = access_of(params, before, listed)
     stop, start = running.plan(before, listed, params["state"], params["purge"], access)
-    carry_out(before, Change(stop, start, access), module.check_mode)
+    carry_out(before, ServersChange(stop, start, access), module.check_mode)
     alive = names(before, [path for path in before if before[path]])
     stopped = names(before, stop)
     started = sorted(itertools.chain.from_iterable(map(running.labels, start)))

@@ -209,13 +209,12 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import files
-from ..module_utils._host.apply import apply
-from ..module_utils._host.locks import lock_labs
+from ..module_utils._host.lease import lock_labs
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
-from ..module_utils._host.runner import run
-from ..module_utils._nodes import nic
+from ..module_utils._host.runner import apply, run
+from ..module_utils._nodes import wire
 from ..module_utils._nodes.node import Node, validate
 from ..module_utils._nodes.node_steps import (
     inodes_of,
@@ -265,11 +264,11 @@ def make(lab: str, nodes: list[Node], state: str, names: list[str], check_mode: 
     now = predict(was, nodes if present else [], plan.stop)
     if not check_mode:
         end_processes(inodes_of(plan.stop, before))
-        nic.stop(nics)
+        wire.stop(nics)
         if present:
             files.make_state_folder()
         apply(plan.steps)
-        nic.start_all(nics)
+        wire.start_all(nics)
         now = summary(lab, read_state(run, lab, names), names) if plan.steps else was
     more = {"changed": bool(plan.steps or nics), "stopped": plan.stop, "nics": list(nics)}
     return result_of("nodes", was, now, plan.steps, **more)

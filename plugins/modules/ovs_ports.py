@@ -153,9 +153,9 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import checks, network
 from ..module_utils._base.errors import InputError, LabError
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import apply
 from ..module_utils._ovs import database
 from ..module_utils._ovs.ovs_state import OvsState, Port, check_ready, complaint
 from ..module_utils._ovs.ports import ours, plan, wanted_ports

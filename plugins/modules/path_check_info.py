@@ -79,17 +79,16 @@ paths:
   sample: [{path: physical, lost_percent: 0, mbit_s: 9412.5}]
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._engines.engines import STREAMING
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._preflight import path
 
 
-def gather(module: AnsibleModule) -> dict[str, Any]:
+def gather(module: AnsibleModule) -> Returned:
     """Return what each path carries."""
     options = [] if module.check_mode else module.params["paths"]
     token = module.params["token"] or ""

@@ -116,15 +116,15 @@ from typing import Any, Mapping, NamedTuple
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import daemons, files
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
 from ..module_utils._kinds.devices import devices_of_classes
-from ..module_utils._persist import host, plan, settings
-from ..module_utils._persist import shown as own_lines
+from ..module_utils._persist import host, plan
+from ..module_utils._persist import host as own_lines
 
 
-class Asked(NamedTuple):
+class Persisting(NamedTuple):
     """What is asked of the host's configuration."""
 
     devices: dict[str, dict[str, Any]]  # settings
@@ -133,21 +133,21 @@ class Asked(NamedTuple):
     left_out: dict[str, str]  # by device why its settings cannot last
 
 
-def asked_state(params: dict[str, Any], before: plan.Persisted) -> Asked:
+def asked_state(params: Options, before: plan.Persisted) -> Persisting:
     """Return what is asked; raise LabError where method auto could keep nothing."""
     if params["state"] == "absent":
-        return Asked({}, plan.together([]), {}, {})
-    by_device, left_out = settings.resolve(
+        return Persisting({}, plan.together([]), {}, {})
+    by_device, left_out = host.resolve(
         params["devices"] or devices_of_classes(params["settings"], params["classes"])
     )
-    devices = settings.merge(before["devices"], by_device)
+    devices = host.merge(before["devices"], by_device)
     managers = {name: host.see(name, params["method"]) for name in devices}
     if params["method"] == "auto":
         plan.check_possible({name: managers[name].kind for name in by_device}, left_out)
     parts = [plan.wanted_of(name, devices[name], managers[name]) for name in devices]
     notes = [f"{name}: nothing was written, because {why}" for name, why in left_out.items()]
     target = plan.together([*parts, plan.Wanted({}, {}, notes)])
-    return Asked(devices, target, {name: how.kind for name, how in managers.items()}, left_out)
+    return Persisting(devices, target, {name: how.kind for name, how in managers.items()}, left_out)
 
 
 def shown(files: Mapping[str, str | None]) -> str:
@@ -172,7 +172,7 @@ def kept_text(after: plan.Persisted) -> str | None:
     return None
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the host's configuration to what is wanted; return the module's result."""
     require(["CAP_NET_ADMIN"])
     params = module.params

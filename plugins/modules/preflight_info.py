@@ -156,15 +156,14 @@ preflight:
   sample: {"user": {"name": "root", "missing": []}, "programs": {"ip": "/usr/sbin/ip", "netperf": null}}
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._preflight import host
 
 
-def gather(module: AnsibleModule) -> dict[str, Any]:
+def gather(module: AnsibleModule) -> Returned:
     """Return what the host is and has."""
     read = host.read(module.params)
     if read["management_warning"]:

@@ -67,16 +67,15 @@ pid:
   sample: 4242
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._observe import probe_process
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the probe to the wanted state and return the module's result."""
     # An empty one would listen everywhere, and it is part of a path.
     address = str(network.address(module.params["address"], "address"))

@@ -110,25 +110,24 @@ notes:
   sample: []
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import daemons
-from ..module_utils._host.module import run_module
-from ..module_utils._restore import dead_man, node_lease, settings_lock
+from ..module_utils._host.module import Options, Returned, run_module
+from ..module_utils._restore import dead_man, node_lease
 from ..module_utils._restore.restore import restore
 from ..module_utils._restore.sign_of_life import touch
 
 
-def to_stop(params: dict[str, Any]) -> list[str]:
+def to_stop(params: Options) -> list[str]:
     """Return the state files of the servers and probes that end, too."""
     if params["listeners"]:
         return daemons.listeners()
     return dead_man.started_since(dead_man.before_armed()) if params["disarm"] else []
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Restore the node, alone; return the module's result."""
     if module.params["lease"]:
         node_lease.check_free(module.params["lease"])
@@ -136,15 +135,15 @@ def converge(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode:
         return carry_out(module)
     try:
-        with settings_lock.held():
+        with node_lease.settings_held():
             return carry_out(module)
-    except settings_lock.BusyError:
+    except node_lease.BusyError:
         # The switch stays armed, and restores again what that process sets when it goes on.
         restore(module.params["path"], keep=True)
         raise
 
 
-def carry_out(module: AnsibleModule) -> dict[str, Any]:
+def carry_out(module: AnsibleModule) -> Returned:
     """Restore the node, and end what is to end with that."""
     params, check_mode = module.params, module.check_mode
     path = params["path"]

@@ -145,10 +145,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host import lease, store
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Do what the action plugin asks: take or give back the lock, write what is new, and list the
     files.
     """

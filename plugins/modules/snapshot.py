@@ -106,28 +106,21 @@ other:
   sample: {}
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._kinds.devices import MISSING
-from ..module_utils._restore import (
-    identity,
-    node_state,
-    settings,
-    sign_of_life,
-    snapshot,
-)
+from ..module_utils._restore import identity, restore, settings, sign_of_life, snapshot
 
 
-def wanted(before: snapshot.Snapshot | None, params: dict[str, Any]) -> snapshot.Snapshot | None:
+def wanted(before: snapshot.Snapshot | None, params: Options) -> snapshot.Snapshot | None:
     """Return what the file is to have; None where it is to be gone."""
     devices = settings.read_settings(params["devices"], params["missing"])
     other = params["other"]
     if devices and not {"ovs", "vxlan"} <= set(before["other"] if before else ()):
-        other = {**node_state.read(), **other}
+        other = {**restore.read_other(), **other}
     if params["state"] == "absent":
         return None
     return snapshot.merge(before, devices, other) if devices or other else before
@@ -153,7 +146,7 @@ def names(state: snapshot.Snapshot | None) -> str:
     return "".join(key + "\n" for key in sorted(keys))
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the snapshot to the wanted state and return the module's result."""
     sign_of_life.touch()
     path = module.params["path"]

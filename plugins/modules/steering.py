@@ -126,20 +126,18 @@ devices:
       fixed: {}
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._host.module import run_module
-from ..module_utils._kinds.change import change
+from ..module_utils._host.module import Options, Returned, run_module
+from ..module_utils._kinds.change import change, lines, warnings
 from ..module_utils._kinds.devices import MISSING, Device, devices_of_classes, parse_devices
-from ..module_utils._kinds.diff import lines, warnings
 from ..module_utils._kinds.kinds import STEERING
 from ..module_utils._restore import watched_change
 from ..module_utils._restore.snapshot import exists
 
 
-def devices_of(params: dict[str, Any]) -> list[Device]:
+def devices_of(params: Options) -> list[Device]:
     """Return the devices that are meant, and what is asked of each."""
     items = params["devices"] or devices_of_classes(
         params.get("settings") or {},
@@ -155,7 +153,7 @@ def devices_of(params: dict[str, Any]) -> list[Device]:
     return devices
 
 
-def converge(module: AnsibleModule) -> dict[str, Any]:
+def converge(module: AnsibleModule) -> Returned:
     """Bring the devices to what is wanted; return the module's result."""
     params = module.params
     devices = change(

@@ -174,13 +174,13 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import checks, network
 from ..module_utils._base.steps import Step, shown
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import apply
 from ..module_utils._iproute import read as iproute
-from ..module_utils._ovs import bridge_end, service
-from ..module_utils._ovs.bridge_end import BridgeEnd
+from ..module_utils._ovs import database, switch_plan
 from ..module_utils._ovs.switch_plan import (
+    BridgeEnd,
     Service,
     SwitchSeen,
     SwitchSummary,
@@ -195,16 +195,16 @@ from ..module_utils._restore import after_boot, watched_change
 
 def make(bridge: str, datapath: str, daemons: Service, check_mode: bool) -> Returned:
     """Bring the switch up; return the module's result."""
-    state = service.read()
+    state = database.switch_seen()
     steps = plan_present(state, bridge, datapath, daemons)
     if not check_mode:
-        service.check_installed()
+        database.check_installed()
     return carry_out(bridge, state, steps, predict(state, bridge, datapath), check_mode)
 
 
 def remove(bridge: str, daemons: Service, check_mode: bool) -> Returned:
     """Remove the switch; return the module's result."""
-    state = service.read()
+    state = database.switch_seen()
     steps = plan_absent(state, bridge, daemons)
     return carry_out(bridge, state, steps, predict(state, bridge, None), check_mode)
 
@@ -217,17 +217,17 @@ def carry_out(
     after = predicted if check_mode else before
     if steps and not check_mode:
         apply(steps)
-        after = summary(service.read(), bridge)
+        after = summary(database.switch_seen(), bridge)
     return result_of("switch", before, after, steps)
 
 
 def end_of(bridge: str) -> BridgeEnd:
     """Return what the device of the bridge has now."""
     link = iproute.read().get(bridge)
-    ovs = service.read()["ovs"]
+    ovs = database.switch_seen()["ovs"]
     if link is None:
-        return bridge_end.NOTHING
-    return bridge_end.seen(ovs, bridge, link["addresses"], link["up"])
+        return switch_plan.NOTHING
+    return switch_plan.seen(ovs, bridge, link["addresses"], link["up"])
 
 
 def with_end(
@@ -240,7 +240,7 @@ def with_end(
         "up": bool(address),
     }
     before = end_of(bridge)
-    steps = bridge_end.plan(bridge, before, after)
+    steps = switch_plan.plan(bridge, before, after)
     if steps and not check_mode:
         apply(steps)
     result["diff"]["before"]["bridge_end"] = before
@@ -273,8 +273,8 @@ def converge(module: AnsibleModule) -> Returned:
     bridge = network.device_name(params["bridge"], "bridge")
     datapath = params["datapath"]
     if datapath == "auto":
-        datapath = "system" if service.kernel_datapath() else "netdev"
-    daemons = service_of(service.unit_of(params["service_manager"]))
+        datapath = "system" if database.kernel_datapath() else "netdev"
+    daemons = service_of(database.unit_of(params["service_manager"]))
     main = None
     if params["state"] == "present":
         result = make(bridge, datapath, daemons, module.check_mode)

@@ -202,10 +202,10 @@ from ..module_utils._base import network
 from ..module_utils._base.errors import InputError, LabError
 from ..module_utils._base.steps import Step
 from ..module_utils._host import netns as host_netns
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Options, Returned, result_of, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.processes import end_processes
+from ..module_utils._host.runner import apply
 from ..module_utils._host.waiting import wait_until
 from ..module_utils._iproute import read
 from ..module_utils._lab.tenants_check import (
@@ -251,7 +251,7 @@ TENANT_SPEC = {
 }
 
 
-class Planned(NamedTuple):
+class PlannedTenants(NamedTuple):
     """What is to happen to the tenants."""
 
     host: TenantsSeen
@@ -319,7 +319,7 @@ def wait_gone(names: list[str]) -> None:
     wait_until(lambda: not any(map(os.path.exists, paths)))
 
 
-def present(params: Options, check_mode: bool) -> Planned:
+def present(params: Options, check_mode: bool) -> PlannedTenants:
     """Return the plan for tenants that are wanted."""
     links = read.read_with_neighbors()
     bridge = params["bridge"]
@@ -336,15 +336,15 @@ def present(params: Options, check_mode: bool) -> Planned:
     after = {
         name: predicted(tenant, bridge, summary(host, tenant)) for name, tenant in tenants.items()
     }
-    return Planned(host, gone, plan_present(host, bridge, tenants, gone), after)
+    return PlannedTenants(host, gone, plan_present(host, bridge, tenants, gone), after)
 
 
-def absent(params: Options) -> Planned:
+def absent(params: Options) -> PlannedTenants:
     """Return the plan for tenants that are not wanted; without names: for all of ours."""
     names = [network.device_name(tenant["name"], "tenant") for tenant in params["tenants"]]
     host = read_host(read.read_with_neighbors(), names, not names, True)
     gone = [name for name in present_names(host, params["bridge"]) if not names or name in names]
-    return Planned(host, gone, plan_absent(host, params["bridge"], gone), {})
+    return PlannedTenants(host, gone, plan_absent(host, params["bridge"], gone), {})
 
 
 def converge(module: AnsibleModule) -> Returned:

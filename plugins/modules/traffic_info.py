@@ -111,19 +111,19 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Returned, run_module
 from ..module_utils._observe import traffic
 
 LONGEST = 300  # s
 
 
-def chosen(device: dict[str, Any]) -> traffic.Choice:
+def chosen(device: dict[str, Any]) -> traffic.CountedAt:
     """Return a device that the user names."""
     netns = device["netns"] and network.namespace_name(device["netns"])
-    return traffic.Choice(network.device_name(device["name"]), netns or None)
+    return traffic.CountedAt(network.device_name(device["name"]), netns or None)
 
 
-def watched(module: AnsibleModule) -> dict[str, Any]:
+def watched(module: AnsibleModule) -> Returned:
     """Count, and return what was counted."""
     seconds, percent = module.params["seconds"], module.params["limit_percent"]
     if not 1 <= seconds <= LONGEST:

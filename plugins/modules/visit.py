@@ -362,11 +362,11 @@ from ..module_utils._base.errors import LabError
 from ..module_utils._engines import workload
 from ..module_utils._engines.engine import Endpoint, Load
 from ..module_utils._engines.engines import engine_named
-from ..module_utils._host.module import run_module
+from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._host.waiting import wait_until
 from ..module_utils._load import run, spool
 from ..module_utils._load.spec import PROBE, SPEC, STEP
-from ..module_utils._observe import controller, evidence
+from ..module_utils._observe import evidence, trial_watch
 from ..module_utils._observe.probe import Probe
 from ..module_utils._observe.trial_watch import BothEnds
 from ..module_utils._restore import sign_of_life, strikes
@@ -397,7 +397,7 @@ def planned(cells: list[Checked]) -> dict[str, list[str]]:
 
 
 def watcher(
-    params: dict[str, Any], server: Probe | None, forwarder: Probe | None
+    params: Options, server: Probe | None, forwarder: Probe | None
 ) -> Callable[[], BothEnds | None]:
     """Return a function that makes the watch of one trial; without a probe nothing is watched."""
     devices = params["watch"] or {}
@@ -450,7 +450,7 @@ def strike_before(server: Probe | None) -> strikes.Strike | None:
 
 
 def strike_after(
-    params: dict[str, Any], server: Probe | None, row: dict[str, Any]
+    params: Options, server: Probe | None, row: dict[str, Any]
 ) -> strikes.Strike | None:
     """Return the strike that a trial, which has just ended, has met.
 
@@ -465,7 +465,7 @@ def strike_after(
     return strikes.current() or strike_asked_again(params)
 
 
-def strike_asked_again(params: dict[str, Any]) -> strikes.Strike | None:
+def strike_asked_again(params: Options) -> strikes.Strike | None:
     """Return the strike of the other end, None where it does not answer now either."""
     if not params["probe"] or not strikes.are_expected():
         return None
@@ -490,7 +490,7 @@ def of_strike(strike: strikes.Strike, ends: list[Endpoint]) -> dict[str, str]:
 
 
 def measured(
-    params: dict[str, Any],
+    params: Options,
     cell: Checked,
     watch: Callable[[], BothEnds | None],
     server: Probe | None,
@@ -531,12 +531,12 @@ def measure(
     return done
 
 
-def between(params: dict[str, Any]) -> dict[str, Any]:
+def between(params: Options) -> dict[str, Any]:
     """Return what the forwarder's probe needs; empty where there is no forwarder."""
     return {key: params["forwarder"][key] for key in PROBE} if params["forwarder"] else {}
 
 
-def path_is_tested(params: dict[str, Any]) -> bool:
+def path_is_tested(params: Options) -> bool:
     """Return whether the campaign asks only what becomes of the payload: then a path on which
     nothing passes is a result.
     """
@@ -592,7 +592,7 @@ def sampled(
     return {"packets": packets, "looked_s": round(time.time() - began, 3)}
 
 
-def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> dict[str, Any]:
+def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> Returned:
     params = module.params
     server = probe_of(module, params["probe"])
     forwarder = probe_of(module, between(params))
@@ -631,7 +631,7 @@ def missing(cells: list[Checked], rows: Iterable[spool.Trial]) -> list[Checked]:
     return [cell for cell in cells if (cell[0]["id"], cell[0]["pair"]) not in measured]
 
 
-def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
+def collect_and_measure(module: AnsibleModule) -> Returned:
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
     cells = checked(params["cells"])
@@ -653,7 +653,7 @@ def collect_and_measure(module: AnsibleModule) -> dict[str, Any]:
     }
     if cells:
         try:
-            with controller.needed(params["probe"], forwarder=between(params)):
+            with trial_watch.needed(params["probe"], forwarder=between(params)):
                 result.update(look_and_measure(module, cells))
         except LabError:
             sign_of_life.explain()

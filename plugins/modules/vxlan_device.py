@@ -132,9 +132,9 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base import network
 from ..module_utils._base.errors import InputError
-from ..module_utils._host.apply import apply
 from ..module_utils._host.module import Returned, result_of, run_module
 from ..module_utils._host.privileges import require
+from ..module_utils._host.runner import apply
 from ..module_utils._iproute import read as iproute_read
 from ..module_utils._lab.vxlan_devices import (
     Fdb,

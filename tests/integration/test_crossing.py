@@ -24,7 +24,7 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import (
     sampler,
     tracepoints,
 )
-from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
+from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import TracedDevice
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     VETH,
     Nodes,
@@ -106,7 +106,7 @@ def device_counters(nodes):
 
 
 def test_counts_are_those_of_the_device_and_its_queueing_discipline(nodes, traffic):
-    tracing = tracepoints.Tracing([Watched(NAMES[0], nodes.spaces[0], 1500)])
+    tracing = tracepoints.Tracing([TracedDevice(NAMES[0], nodes.spaces[0], 1500)])
     try:
         before = device_counters(nodes)
         tracing.begin()

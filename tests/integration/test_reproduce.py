@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
+from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
     script_text,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
+from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST
 from ansible_collections.offload.lab.tests.instruments.lying_nic import reproduced
 
 pytestmark = [pytest.mark.usefixtures("root_required"), pytest.mark.nightly]

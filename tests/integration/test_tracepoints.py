@@ -24,11 +24,10 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import (
     crossing,
     drop_places,
     errors_seen,
-    same_names,
     tracefs,
     tracepoints,
 )
-from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import Watched
+from ansible_collections.offload.lab.plugins.module_utils._observe.tracepoints import TracedDevice
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import damage
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.drop_reasons import dropped_of
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
@@ -62,7 +61,7 @@ def counted(devices=()):
 
 
 def watched(nodes, mtu=1500):
-    return [Watched(name, space, mtu) for name, space in zip(NAMES, nodes.spaces)]
+    return [TracedDevice(name, space, mtu) for name, space in zip(NAMES, nodes.spaces)]
 
 
 @pytest.fixture
@@ -167,7 +166,7 @@ def test_what_a_trial_records_of_drops(nodes):
 
 def test_a_name_that_two_namespaces_have(nodes):
     nodes.inside(1, "ip", "link", "add", NAMES[0], "type", "veth", "peer", "more")
-    assert same_names.counted(NAMES) == {NAMES[0]: 2, NAMES[1]: 1}
+    assert tracepoints.namesakes(NAMES) == {NAMES[0]: 2, NAMES[1]: 1}
 
 
 def test_a_process_that_may_not_count_reports_it_in_one_sentence(nodes):
@@ -299,7 +298,7 @@ def test_a_card_that_hands_super_packets_over_uncut():
     with Nodes("uncut:1:tso", "ol-trace") as nodes:
         for number, name in enumerate(DEVICES):
             nodes.inside(number, "ip", "link", "set", name, "mtu", "1500")
-        far = Watched(DEVICES[1], nodes.spaces[1], 1500)
+        far = TracedDevice(DEVICES[1], nodes.spaces[1], 1500)
         with counted([far]) as counts:
             stream(nodes)
         assert counts["devices"][f"{far.netns}/{far.name}"]["received_too_long"] > 50

@@ -39,7 +39,7 @@ ROOMS = {
     "module_utils": [
         ["_base"],
         ["_host"],
-        ["_engines", "_lying_nic", "_iproute", "_ethtool", "_ovs", "_machines"],
+        ["_engines", "_iproute", "_ethtool", "_ovs", "_machines"],
         ["_load", "_kinds", "_lab", "_nodes"],
         ["_restore"],
         ["_observe", "_persist"],
@@ -268,7 +268,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension)
 MOST_BRANCHES = 10
 # How many there are yet; never more.
-MANY_BRANCHES = 14
+MANY_BRANCHES = 2
 NESTED_COMPREHENSIONS = 5
 NESTED_TERNARIES = 0
 

@@ -25,8 +25,7 @@ QUOTING = "plugins/module_utils/_base/quoting.py"
 MAKERS = {
     QUOTING,
     "plugins/module_utils/_machines/machine_steps.py",  # .link and .network files of guests
-    "plugins/module_utils/_persist/commands.py",  # units, scripts of ifupdown
-    "plugins/module_utils/_persist/link_file.py",
+    "plugins/module_utils/_persist/managers.py",  # units, scripts of ifupdown
     "plugins/module_utils/_restore/after_boot.py",  # a unit
     "plugins/plugin_utils/_exports/daemonset.py",  # the command of a pod
 }

@@ -21,7 +21,7 @@ from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import 
     parse_links,
     parse_namespaces,
 )
-from ansible_collections.offload.lab.plugins.module_utils._persist import host, link_file, plan
+from ansible_collections.offload.lab.plugins.module_utils._persist import host, managers, plan
 from ansible_collections.offload.lab.plugins.module_utils._restore import harm
 from ansible_collections.offload.lab.tests.security.systemd_words import systemd_words
 from ansible_collections.offload.lab.tests.support import run
@@ -173,7 +173,7 @@ def test_what_udev_and_ethtool_report_stays_on_its_line(monkeypatch):
     monkeypatch.setattr(host, "run", answers)
     assert host.link_of("eth0").match == "OriginalName=eth0"
     with pytest.raises(InputError):
-        link_file.text_of("OriginalName=a\n[Link]", {}, "", "")
+        managers.link_text("OriginalName=a\n[Link]", {}, "", "")
 
 
 def link_row(name, number, kind=None):

@@ -17,7 +17,7 @@ import sys
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._host import files, locks, program
+from ansible_collections.offload.lab.plugins.module_utils._host import files, lease, script
 from ansible_collections.offload.lab.plugins.module_utils._load import spool
 from ansible_collections.offload.lab.plugins.module_utils._persist import host
 from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot, snapshot
@@ -41,7 +41,7 @@ def _folders(tmp_path, monkeypatch):
     """The lab's folders below one of the test, with a umask that takes nothing away."""
     monkeypatch.setattr(files, "STATE_FOLDER", str(tmp_path / "run/offload-lab"), raising=False)
     monkeypatch.setattr(files, "KEPT_FOLDER", str(tmp_path / "lib/offload-lab"), raising=False)
-    monkeypatch.setattr(locks, "LABS", str(tmp_path / "run/offload-lab/labs.lock"), raising=False)
+    monkeypatch.setattr(lease, "LABS", str(tmp_path / "run/offload-lab/labs.lock"), raising=False)
     for name in ("run", "lib"):
         (tmp_path / name).mkdir(mode=0o755)
     # Below /tmp: workers of pytest -n have a folder more.
@@ -65,7 +65,7 @@ def test_without_a_umask_others_may_write_to_nothing(folders, monkeypatch):
     for folder in ("lib/offload-lab", "lib/offload-lab/spool"):
         assert stat.S_IMODE((folders / folder).stat().st_mode) == 0o700
     snapshot.write(kept + "/snapshot.json", {"schema": 1, "devices": [], "links": [], "other": {}})
-    program.write(kept + "/program.zip", "pass\n")
+    script.write_program(kept + "/program.zip", "pass\n")
     files.write(str(folders / "run/offload-lab/deep/state.json"), "{}")
     host.write_text(str(folders / "etc/new/folder/x.service"), "[Unit]\n")
     units = str(folders / "units")
@@ -93,8 +93,8 @@ def kept_by_nobody(path):
 def test_nobody_cannot_keep_labs_from_being_made(root_required, folders):
     with kept_by_nobody("/run"), kept_by_nobody(folders / "run") as answer:
         assert answer == "held"
-        locks.lock_labs(patience=0.5)
-        for path in (locks.LABS, os.path.dirname(locks.LABS)):
+        lease.lock_labs(patience=0.5)
+        for path in (lease.LABS, os.path.dirname(lease.LABS)):
             with kept_by_nobody(path) as inside:
                 assert inside == "refused"
 
@@ -102,7 +102,7 @@ def test_nobody_cannot_keep_labs_from_being_made(root_required, folders):
 def test_who_keeps_a_results_folder_locked_is_reported(root_required, folders, monkeypatch):
     results = folders / "results"
     results.mkdir(mode=0o755)
-    monkeypatch.setattr(locks.wait_for, "__defaults__", (0.3,))
+    monkeypatch.setattr(lease.wait_for, "__defaults__", (0.3,))
     with kept_by_nobody(results) as answer:
         assert answer == "held"
         with pytest.raises(LabError, match="lslocks"):

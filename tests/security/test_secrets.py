@@ -20,7 +20,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
     CommandError,
     ParseError,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import offload_log_lines
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import offload_log_lines
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._iproute import discover
 from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import parse_links

@@ -22,7 +22,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._engines import door, workload
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import BY_NAME
-from ansible_collections.offload.lab.plugins.module_utils._host import confined, netns
+from ansible_collections.offload.lab.plugins.module_utils._host import netns
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._load import run, servers
 
@@ -91,7 +91,7 @@ def limits(pid):
 def require_unprivileged(pid):
     status_lines = status(pid)
     assert (
-        status_lines["Uid"] == status_lines["Gid"] == [confined.NOBODY] * 4
+        status_lines["Uid"] == status_lines["Gid"] == [servers.NOBODY] * 4
         and status_lines["Groups"] == []
     )
     assert status_lines["NoNewPrivs"] == ["1"]
@@ -282,23 +282,23 @@ def test_a_program_that_nobody_may_run_is_named(tmp_path):
     program.chmod(0o755)
     where = {"PATH": str(folder)}
     with pytest.raises(InputError, match="user nobody may not run"):
-        confined.require_program("netserver", where)
+        servers.require_program("netserver", where)
     with pytest.raises(InputError, match="no such program on the node"):
-        confined.require_program("netserver", {"PATH": str(tmp_path)})
+        servers.require_program("netserver", {"PATH": str(tmp_path)})
 
 
 def test_where_systemd_runs_a_server_is_in_a_scope(monkeypatch):
-    monkeypatch.setattr(confined.program, "by_systemd", lambda: True)
-    argv = confined.command(["netserver"])
+    monkeypatch.setattr(servers.script, "by_systemd", lambda: True)
+    argv = servers.command(["netserver"])
     assert argv[:3] == ["systemd-run", "--scope", "--quiet"]
     assert {"--property=MemoryMax=50%", "--property=TasksMax=4096"} <= set(argv)
     assert argv[-1] == "netserver"
-    monkeypatch.setattr(confined.program, "by_systemd", lambda: False)
-    assert confined.command(["netserver"])[0] == "prlimit"
+    monkeypatch.setattr(servers.script, "by_systemd", lambda: False)
+    assert servers.command(["netserver"])[0] == "prlimit"
 
 
 def test_a_server_has_nothing_of_the_tasks_environment(monkeypatch):
     monkeypatch.setenv("API_PASSWORD", "secret")
     monkeypatch.setenv("OFFLOAD_LAB_NAME", "mine")
-    environment = confined.environment()
+    environment = servers.environment()
     assert "secret" not in environment.values() and environment["OFFLOAD_LAB_NAME"] == "mine"

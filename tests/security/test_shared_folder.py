@@ -13,10 +13,10 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import files, lease, store
+from ansible_collections.offload.lab.plugins.module_utils._host.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import write_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._report import report
 from ansible_collections.offload.lab.plugins.plugin_utils._store import manifest, results_store
-from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.records import Records
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 

@@ -26,12 +26,12 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._engines import door
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.module_utils._host import confined
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import (
     in_thread,
     wait_until,
 )
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
+from ansible_collections.offload.lab.plugins.module_utils._load import servers
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe
 from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 from ansible_collections.offload.lab.tests.security import stranger
@@ -166,7 +166,7 @@ def behind_door(program):
     node: netserver, as root, removes /dev/null when it ends.
     """
     source = inspect.getsource(door)  # user nobody may not be able to read the checkout
-    return confined.command(
+    return servers.command(
         ["/usr/bin/python3", "-IS", "-c", source, ADDRESS, str(PORT), "1", program]
     )
 

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import parse_statistics
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import parse_statistics
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.verdicts import (
     share_of,
     verdict,
@@ -21,9 +21,9 @@ from ansible_collections.offload.lab.tests.system.trial import token_of
 READ_COUNTERS = f"""
 import json, socket, sys
 sys.path.insert(0, {str(CHECKOUT / ".build/live")!r})
-from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters
+from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-    read = driver_counters.read(sock, "underlay0")
+    read = sampler.read_counters(sock, "underlay0")
 print(json.dumps({{name: counter for name, counter in read.items() if "xdp" in name}}))
 """
 UNDERLAY = {"name": "underlay0"}

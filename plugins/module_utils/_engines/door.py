@@ -118,7 +118,7 @@ def is_held(address: str, port: int) -> bool:
     return False
 
 
-class Caller:
+class DoorCaller:
     """A connection to the door."""
 
     def __init__(self, connection: socket.socket, peer: str, port: int) -> None:
@@ -129,7 +129,7 @@ class Caller:
         self.deadline = time.monotonic() + PATIENCE
 
 
-class Door:
+class EngineDoor:
     """Admits clients, and starts their programs."""
 
     def __init__(self, address: str, ports: range, token: bytes, peers: frozenset[str]) -> None:
@@ -137,8 +137,8 @@ class Door:
         self.token = token
         self.peers = peers
         self.selector = selectors.DefaultSelector()
-        self.waiting: dict[Caller, None] = {}  # the oldest first
-        self.admitted: set[Caller] = set()
+        self.waiting: dict[DoorCaller, None] = {}  # the oldest first
+        self.admitted: set[DoorCaller] = set()
         self.programs: dict[int, str] = {}  # the peer of each process that was started
         self.left: dict[str, float] = {}  # when a peer's last admission ended
         for port in ports:
@@ -151,7 +151,7 @@ class Door:
         """Serve until this process is killed."""
         while True:
             for key, _events in self.selector.select(self.tick()):
-                if isinstance(key.data, Caller):
+                if isinstance(key.data, DoorCaller):
                     self.hear(key.data)
                 else:
                     self.accept(key.fileobj, key.data)
@@ -171,11 +171,11 @@ class Door:
         for level, name, value in KEEP_ALIVE:
             connection.setsockopt(level, name, value)
         connection.setblocking(False)
-        caller = Caller(connection, peer, port)
+        caller = DoorCaller(connection, peer, port)
         self.waiting[caller] = None
         self.selector.register(connection, selectors.EVENT_READ, caller)
 
-    def hear(self, caller: Caller) -> None:
+    def hear(self, caller: DoorCaller) -> None:
         """Read what a caller sends: a token, or the first request for a program."""
         if caller not in self.waiting and caller not in self.admitted:  # it was turned away since
             return
@@ -192,7 +192,7 @@ class Door:
         except OSError:
             self.drop(caller)
 
-    def hear_token(self, caller: Caller) -> None:
+    def hear_token(self, caller: DoorCaller) -> None:
         caller.text += caller.connection.recv(TOKEN_BYTES.stop + 1 - len(caller.text))
         if b"\n" not in caller.text:
             if len(caller.text) > TOKEN_BYTES.stop:
@@ -209,19 +209,19 @@ class Door:
     def is_admitted(self, peer: str) -> bool:
         return any(caller.peer == peer for caller in self.admitted)
 
-    def forget(self, caller: Caller) -> None:
+    def forget(self, caller: DoorCaller) -> None:
         """Leave a connection alone that another process has now."""
         self.selector.unregister(caller.connection)
         self.waiting.pop(caller, None)
         self.admitted.discard(caller)
         caller.connection.close()
 
-    def turn_away(self, caller: Caller) -> None:
+    def turn_away(self, caller: DoorCaller) -> None:
         """Reset a connection, so that a client asks again."""
         caller.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self.drop(caller)
 
-    def drop(self, caller: Caller) -> None:
+    def drop(self, caller: DoorCaller) -> None:
         """Close a connection; with the last of an admitted client its programs end soon."""
         was_admitted = caller in self.admitted
         self.forget(caller)
@@ -253,10 +253,10 @@ class Door:
             if os.waitpid(process, os.WNOHANG)[0]:
                 del self.programs[process]
 
-    def admit(self, caller: Caller) -> None:
+    def admit(self, caller: DoorCaller) -> None:
         raise NotImplementedError
 
-    def hand_over(self, caller: Caller) -> None:
+    def hand_over(self, caller: DoorCaller) -> None:
         raise NotImplementedError
 
 
@@ -281,13 +281,13 @@ def start(argv: list[str], connection: socket.socket | None) -> int:
     )
 
 
-class NetserverDoor(Door):
+class NetserverDoor(EngineDoor):
     """Each control connection of an admitted client gets a netserver, as inetd would start it."""
 
-    def admit(self, caller: Caller) -> None:
+    def admit(self, caller: DoorCaller) -> None:
         caller.connection.send(answer())
 
-    def hand_over(self, caller: Caller) -> None:
+    def hand_over(self, caller: DoorCaller) -> None:
         if len(self.programs) < MOST_PROGRAMS:
             process = start(["netserver", "-N"], caller.connection)
             self.programs[process] = caller.peer
@@ -300,16 +300,16 @@ def iperf3_argv(address: str, port: int) -> list[str]:
     return [*DIE_WITH_PARENT, *limited, "iperf3", "-s", "-B", address, "-p", str(port)]
 
 
-class Iperf3Door(Door):
+class Iperf3Door(EngineDoor):
     """While a client is admitted at a port, iperf3 listens there, and the door does not."""
 
     def __init__(self, *arguments: Any) -> None:
-        self.starting: set[Caller] = set()  # whose iperf3 does not listen yet
+        self.starting: set[DoorCaller] = set()  # whose iperf3 does not listen yet
         self.processes: dict[int, int] = {}  # by port
         self.closed: set[int] = set()  # ports at which neither listens
         super().__init__(*arguments)
 
-    def hand_over(self, caller: Caller) -> None:
+    def hand_over(self, caller: DoorCaller) -> None:
         self.drop(caller)
 
     def close_port(self, port: int) -> bool:
@@ -321,7 +321,7 @@ class Iperf3Door(Door):
                 return True
         return False
 
-    def admit(self, caller: Caller) -> None:
+    def admit(self, caller: DoorCaller) -> None:
         if not self.close_port(caller.port):  # another client is admitted
             self.admitted.discard(caller)
             self.drop(caller)
@@ -331,7 +331,7 @@ class Iperf3Door(Door):
         self.processes[caller.port] = process
         self.starting.add(caller)
 
-    def drop(self, caller: Caller) -> None:
+    def drop(self, caller: DoorCaller) -> None:
         self.starting.discard(caller)
         if caller in self.admitted:
             self.end(self.processes.pop(caller.port, 0))

@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The listing of ``ethtool -k``, of every version: what a device's features are, and which rows are
-groups.
+"""The listing of ``ethtool -k``, of every version: what a device's features are, which rows are
+groups, and which bits a name means as people write it.
 
 Pure: text in, values out. The layout is what ``dump_features`` of ethtool's ethtool.c and
 netlink/features.c print.
@@ -10,9 +10,12 @@ netlink/features.c print.
 
 from __future__ import annotations
 
+import difflib
 import re
 from fnmatch import fnmatchcase
 from typing import Dict, TypedDict
+
+from .._base.errors import InputError
 
 # Device names may hold dots, colons and @, so a header's name goes up to its last colon.
 HEADER = re.compile(r"^(?:Features|Offload parameters) for (\S+):$")
@@ -116,3 +119,78 @@ def single_bits(features: Features) -> Features:
     """Return the features that are single kernel bits: all rows that are no summaries of others."""
     groups = group_members(features)
     return {name: value for name, value in features.items() if name not in groups}
+
+
+SHORT_NAMES = {long: short for short, long, _pattern in LEGACY}
+LONG_OF_SHORT = {short: long for short, long, _pattern in LEGACY}
+# A kernel name that ethtool hides behind its long name, such as rx-gro behind
+# generic-receive-offload.
+HIDDEN_NAMES = {pattern: long for _short, long, pattern in LEGACY if "*" not in pattern}
+
+
+def resolve(name: str, features: Features, device: str) -> list[str]:
+    """Return the listed rows, all of them single bits, that ``name`` means on a device that lists
+    ``features``.
+
+    ``name`` is a row of the listing, a kernel name (``rx-gro``), or a legacy name, short (``tso``)
+    or long (``tcp-segmentation-offload``); a legacy name that stands for a group gives the group's
+    bits. Raises :class:`InputError` where the device lists no such feature.
+    """
+    groups = group_members(features)
+    for candidate in (name, LONG_OF_SHORT.get(name), HIDDEN_NAMES.get(name)):
+        if candidate in groups:
+            return list(groups[candidate])
+        if candidate in features:
+            return [candidate]
+    raise InputError(
+        f"this device and kernel have no feature {name!r}", device, advice(name, features, device)
+    )
+
+
+def advice(name: str, features: Features, device: str) -> str:
+    """Return the sentence that helps after an unknown feature name."""
+    names = sorted(
+        set(features) | {short for short, long in LONG_OF_SHORT.items() if long in features}
+    )
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    return f"'ethtool -k {device}' lists the names that can be used."
+
+
+def argument_name(row: str) -> str:
+    """Return the name under which every version of ``ethtool -K`` takes the listed ``row``."""
+    return SHORT_NAMES.get(row, row)
+
+
+def resolve_all(
+    features_asked: dict[str, bool], features: Features, device: str
+) -> dict[str, bool]:
+    """Return ``{bit: bool}`` for ``{name or alias: bool}``: bits named singly win over the groups
+    that hold them.
+
+    Raises :class:`InputError` for an unknown name, and for two names of one bit that contradict
+    each other.
+    """
+    groups: dict[str, bool] = {}
+    singles: dict[str, bool] = {}
+    origin: dict[str, str] = {}
+    for name, value in features_asked.items():
+        bits = resolve(name, features, device)
+        level = singles if is_single(name, features) else groups
+        for bit in bits:
+            if level.get(bit, value) != value:
+                raise InputError(
+                    f"{origin[bit]!r} and {name!r} ask {bit} to be both on and off",
+                    device,
+                    "Give each feature one value.",
+                )
+            level[bit] = value
+            origin[bit] = name
+    return dict(groups, **singles)
+
+
+def is_single(name: str, features: Features) -> bool:
+    """Return whether ``name`` means one bit and not a group of this device."""
+    groups = group_members(features)
+    return name not in groups and LONG_OF_SHORT.get(name) not in groups

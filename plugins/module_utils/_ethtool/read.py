@@ -15,15 +15,16 @@ from .._base.errors import CommandError, InputError
 from .._base.network import device_key
 from .._host.netns import path_of
 from .._host.runner import CommandResult, run
-from .driver import (
+from .features import Features, parse_features
+from .settings import (
     failure_reason,
     offload_log_lines,
     parse_driver,
+    parse_flow_hash,
+    parse_rss,
     parse_statistics,
     parse_tunnels,
 )
-from .features import Features, parse_features
-from .rss import parse_flow_hash, parse_rss
 
 LINK = re.compile(r"^\d+: ([^@\s]+?)(?:@\S+)?:\s", re.MULTILINE)
 # Listings of one device, without its name in them.

@@ -15,9 +15,10 @@ import os
 import secrets
 import stat
 import time
+from collections.abc import Mapping
 from typing import Iterator
 
-from .._base.errors import LabError
+from .._base.errors import InputError, LabError
 
 RESULTS_MODE = 0o750  # of a results folder that is made
 STALE = 3600.0  # seconds after which a new file was left by a process that was killed
@@ -157,3 +158,34 @@ def append_descriptor(path: str) -> int:
     folder = os.path.dirname(os.path.abspath(path))
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.open(path, flags, results_mode(folder))
+
+
+def _content(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        return ""
+
+
+def write_changed(folder: str, documents: Mapping[str, str], check: bool = False) -> list[str]:
+    """Write ``{file name: text}`` into a folder; return the names that differ.
+
+    With ``check`` nothing is written.
+    """
+    try:
+        changed = [
+            name for name, text in documents.items() if _content(os.path.join(folder, name)) != text
+        ]
+        if changed and not check:
+            for name in changed:
+                write_result(os.path.join(folder, name), documents[name])
+        return changed
+    except OSError as error:
+        raise InputError(
+            f"the files cannot be written ({error.strerror})",
+            folder,
+            "Give a folder you may write to.",
+        )

@@ -8,6 +8,8 @@ sitecustomize and the packages of a user. ``-I`` and ``-S`` turn all of that off
 held in memory, and Python reads it from a descriptor that the process inherits. The number of the
 descriptor is part of the command line, by which a server is recognised. A script is one text: it has
 no folder from which it could import a file of ours.
+
+Code that a node keeps for later is a program: the modules that are loaded now, as one zip file.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import inspect
+import io
 import os
 import re
 import sys
 import tempfile
+import zipfile
 from types import ModuleType
 from typing import IO, Iterator, Sequence
 
@@ -108,3 +112,51 @@ def forget_archive() -> None:
         folders = getattr(module, "__path__", None)
         if folders is not None and not all(str(path).startswith(library) for path in folders):
             module.__path__ = []
+
+
+PACKAGE = "ansible_collections.offload.lab.plugins.module_utils"
+MAIN = "__main__.py"
+
+
+def write_program(path: str, main: str) -> None:
+    """Write the zip file at one stroke; ``main`` is the text of the program that it begins with."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MAIN, main)
+        folders = PACKAGE.split(".")
+        for depth in range(len(folders)):
+            archive.writestr("/".join(folders[: depth + 1]) + "/__init__.py", "")
+        for name, module in sorted(sys.modules.items()):
+            if name.startswith(PACKAGE + "."):
+                _add_module(archive, name.replace(".", "/"), module)
+    files.write(path, packed.getvalue(), 0o600)
+
+
+def _add_module(archive: zipfile.ZipFile, path: str, module: ModuleType) -> None:
+    if hasattr(module, "__path__"):  # a room: an empty file, which has no source for inspect
+        archive.writestr(path + "/__init__.py", "")
+    else:
+        archive.writestr(path + ".py", inspect.getsource(module))
+
+
+def main_of(path: str) -> str | None:
+    """Return the text that a program begins with, or None where there is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(MAIN).decode()
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return None
+
+
+def by_systemd() -> bool:
+    """Return whether systemd can start the program here: systemd runs, and this is not a node in
+    namespaces of its machine.
+    """
+    try:
+        same = all(
+            os.readlink("/proc/1/ns/" + kind) == os.readlink("/proc/self/ns/" + kind)
+            for kind in ("net", "mnt")
+        )
+    except OSError:
+        return False
+    return same and os.path.isdir("/run/systemd/system")

@@ -1,7 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a path begins on this host, what lies on its way, and what other traffic goes over its devices.
+"""Where a path begins on this host, what lies on its way, what other traffic goes over its devices, and
+the address of its other end, where the user did not give it.
 
 ``wg show DEVICE allowed-ips`` and ``wg show DEVICE endpoints`` have a line for each peer: its public key, a
 tab, and networks or the endpoint. The keys are compared and never shown.
@@ -20,8 +21,7 @@ from .._base.checks import shown
 from .._base.errors import InputError, LabError
 from .._host import netns as host_netns
 from .._host.runner import run
-from . import crictl, runtimes
-from .other_end import Begin, addresses_of
+from . import runtimes
 from .parse import Link, parse_links, usable_links
 from .read import namespaces, read
 from .walk import (
@@ -52,7 +52,7 @@ class PathEnd(TypedDict, total=False):
     pid: int | None
     container: str | None  # ENGINE:NAME
     pod: str | None  # NAMESPACE/NAME
-    runtime: runtimes.Chosen  # how crictl and ctr are called
+    runtime: runtimes.GivenPaths  # how crictl and ctr are called
 
 
 def _no_runtime(end: str) -> LabError:
@@ -64,15 +64,15 @@ def _no_runtime(end: str) -> LabError:
     )
 
 
-def _pid_of_pod(pod: str, chosen: runtimes.Chosen) -> int:
-    namespace, name = crictl.pod_name(pod)
+def _pid_of_pod(pod: str, chosen: runtimes.GivenPaths) -> int:
+    namespace, name = runtimes.pod_name(pod)
     program = runtimes.crictl(chosen)
     if program:
         # The name is a regular expression there.
         options = ["--namespace", namespace, "--name", f"^{re.escape(name)}$", "--output", "json"]
-        sandbox = crictl.sandbox_of(run([*program, "pods", *options]).out, namespace, name)
+        sandbox = runtimes.sandbox_of(run([*program, "pods", *options]).out, namespace, name)
         inspected = run([*program, "inspectp", "--output", "json", sandbox])
-        return crictl.process_of(inspected.out, f"pod {pod}")
+        return runtimes.process_by_crictl(inspected.out, f"pod {pod}")
     program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"pod {pod}")
@@ -83,18 +83,18 @@ def _pid_of_pod(pod: str, chosen: runtimes.Chosen) -> int:
     return runtimes.process_of(listed.split(), tasks, f"pod {pod}")
 
 
-def _pid_of_containerd(name: str, chosen: runtimes.Chosen) -> int:
+def _pid_of_containerd(name: str, chosen: runtimes.GivenPaths) -> int:
     program = runtimes.crictl(chosen)
     if program:
         inspected = run([*program, "inspect", "--output", "json", name])
-        return crictl.process_of(inspected.out, f"container {name}")
+        return runtimes.process_by_crictl(inspected.out, f"container {name}")
     program = runtimes.ctr(chosen)
     if not program:
         raise _no_runtime(f"container {name}")
     return runtimes.process_of([name], run([*program, "tasks", "list"]).out, f"container {name}")
 
 
-def _pid_of(container: str, chosen: runtimes.Chosen) -> int:
+def _pid_of(container: str, chosen: runtimes.GivenPaths) -> int:
     engine, colon, name = container.partition(":")
     if engine not in ENGINES or not colon:
         raise InputError(
@@ -338,3 +338,54 @@ def _ports(name: str, host: Mapping[str, Link]) -> set[str]:
 def _devices(route: Route) -> list[str]:
     hops = route.get("nexthops") or [route]
     return [hop["dev"] for hop in hops if isinstance(hop, dict) and "dev" in hop]
+
+
+ADVICE = "Give this end the address of the other one."
+
+
+class Begin(TypedDict):
+    """Where a path begins on a host."""
+
+    name: str  # of the path
+    netns: str | None  # the name or the file of the namespace
+    addresses: list[str]  # that other hosts may reach, without prefix lengths
+
+
+def addresses_of(links: Mapping[str, Link]) -> list[str]:
+    """Return the addresses of a namespace that other hosts may reach, without prefix lengths."""
+    addresses = []
+    for link in links.values():
+        for text in link["global"]:
+            address = ipaddress.ip_interface(text).ip
+            if not address.is_loopback:
+                addresses.append(str(address))
+    return addresses
+
+
+def _end_of(name: str, others: Iterable[Begin]) -> Begin:
+    """Return the one end of a path that the other hosts have."""
+    ends = [end for end in others if end["name"] == name]
+    if not ends:
+        raise InputError(
+            "no other host of the play has an end of it",
+            f"path {name}",
+            "Give another host an end of the same name, or this one the address of its other end.",
+        )
+    if len(ends) > 1:
+        raise InputError(f"{len(ends)} other hosts have an end of it", f"path {name}", ADVICE)
+    return ends[0]
+
+
+def other_address(name: str, others: Iterable[Begin]) -> str:
+    """Return the address to which a path of this name goes, from what the other hosts have.
+
+    Where the other end has IPv4 and IPv6, IPv4 is taken. Raises InputError where it is not clear.
+    """
+    addresses = [ipaddress.ip_address(text) for text in _end_of(name, others)["addresses"]]
+    candidates = [address for address in addresses if address.version == 4] or addresses
+    if not candidates:
+        raise InputError("the other end has no address", f"path {name}", ADVICE)
+    if len(candidates) > 1:
+        listed = ", ".join(str(address) for address in candidates)
+        raise InputError(f"the other end has the addresses {listed}", f"path {name}", ADVICE)
+    return str(candidates[0])

@@ -1,22 +1,82 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the distributions of Kubernetes keep crictl and ctr, how to call them, and what ctr prints, for
-hosts without crictl, such as MicroK8s.
+"""Where the distributions of Kubernetes keep crictl and ctr, how to call them, and what they print of
+pods and containers. Hosts without crictl, such as MicroK8s, have ctr.
 
 RKE2, k3s and MicroK8s bring their own programs, configuration and socket. A program is run only if it
 belongs to root and nobody else may write to it or its folder.
+
+The formats come from ``crictl pods``, ``crictl inspectp`` and ``crictl inspect`` with containerd and
+CRI-O (containerd/cri#479, containerd/containerd#7731, cri-o/cri-o#8409).
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .._base.errors import InputError, LabError
+from .._base.errors import InputError, LabError, ParseError
 from .._host.runner import SEARCH_PATH
+
+POD = re.compile(r"([a-z0-9][a-z0-9-]{0,62})/([a-z0-9][a-z0-9.-]{0,252})\Z", re.ASCII)
+READY = "SANDBOX_READY"
+
+
+def pod_name(text: str) -> tuple[str, str]:
+    """Return the namespace and the name of a pod that is given as ``NAMESPACE/NAME``."""
+    match = POD.match(text)
+    if not match:
+        raise InputError("not a pod", repr(text), "Give NAMESPACE/NAME, such as default/web-0.")
+    return match[1], match[2]
+
+
+def _read(text: str, what: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not JSON ({error})", 1, f"Run {what} by hand to see why.")
+    if not isinstance(document, dict):
+        raise ParseError("not a mapping", 1, f"Run {what} by hand to see why.")
+    return document
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def sandbox_of(text: str, namespace: str, name: str) -> str:
+    """Return the id of the pod's sandbox, from the output of ``crictl pods --output json``.
+
+    Raises InputError where the pod does not run on this node.
+    """
+    rows = _read(text, "crictl pods --output json").get("items")
+    for row in rows if isinstance(rows, list) else []:
+        named = _mapping(_mapping(row).get("metadata"))
+        sandbox = _mapping(row).get("id")
+        is_it = (named.get("namespace"), named.get("name")) == (namespace, name)
+        if is_it and row.get("state") == READY and isinstance(sandbox, str):
+            return sandbox
+    raise InputError(
+        "does not run on this node",
+        f"pod {namespace}/{name}",
+        "kubectl get pods -o wide shows on which node it runs.",
+    )
+
+
+def process_by_crictl(text: str, what: str) -> int:
+    """Return a process of a pod or a container, from the output of ``crictl inspectp`` or ``inspect``."""
+    pid = _mapping(_read(text, "crictl inspect").get("info")).get("pid")
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid < 1:
+        raise InputError(
+            "has no process", what, "Is it running? crictl inspect shows its info.pid."
+        )
+    return pid
+
 
 FOLDERS = (
     *SEARCH_PATH.split(os.pathsep),
@@ -39,7 +99,7 @@ K8S = "k8s.io"  # the namespace of containerd that kubelet uses
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Chosen(NamedTuple):
+class GivenPaths(NamedTuple):
     """The paths that a user gives; the node searches for an empty one."""
 
     crictl: str = ""
@@ -47,10 +107,10 @@ class Chosen(NamedTuple):
     socket: str = ""  # of containerd or CRI-O
 
 
-ANY = Chosen()
+ANY = GivenPaths()
 
 
-def crictl(chosen: Chosen = ANY) -> list[str] | None:
+def crictl(chosen: GivenPaths = ANY) -> list[str] | None:
     """Return the beginning of crictl's command line, None where the host has no crictl."""
     program = _program("crictl", chosen.crictl)
     k3s = None if program else find("k3s")
@@ -64,7 +124,7 @@ def crictl(chosen: Chosen = ANY) -> list[str] | None:
     return [*argv, "--runtime-endpoint", f"unix://{socket}"] if socket else argv
 
 
-def ctr(chosen: Chosen = ANY) -> list[str] | None:
+def ctr(chosen: GivenPaths = ANY) -> list[str] | None:
     """Return the beginning of ctr's command line, None where the host has no ctr or no socket."""
     program = _program("ctr", chosen.ctr)
     socket = _socket(chosen.socket) or _first(

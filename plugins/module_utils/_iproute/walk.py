@@ -36,7 +36,7 @@ class Shared(TypedDict):
     tunnels: int  # that leave by it, other than the path's own
 
 
-class Step(TypedDict):
+class WalkStep(TypedDict):
     """A device of a path, as the walk meets it."""
 
     device: str
@@ -46,7 +46,7 @@ class Step(TypedDict):
     how: str  # how the packets come to it
 
 
-class WalkedDevice(Step, total=False):
+class WalkedDevice(WalkStep, total=False):
     """A device of a path, and what else uses it."""
 
     shared: Shared

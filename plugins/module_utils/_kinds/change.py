@@ -2,31 +2,127 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The body of modules ethtool and steering: read all devices, plan all, and only then change; the
-result for each device.
+result for each device, and the words of diff mode and of warnings.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, Iterable, List
+from typing import Any, Callable, Dict, Iterable, List, Literal, Sequence, TypedDict
 
-from .._base.errors import InputError
+from .._base.errors import CommandError, InputError
 from .._base.network import HOST
 from .._base.steps import ShownStep, Step, in_netns, shown
-from .._ethtool.driver import failure_reason
+from .._ethtool import read as ethtool
 from .._ethtool.read import check_netns
-from .._host.apply import apply
-from .._host.runner import CommandResult
+from .._ethtool.settings import failure_reason
+from .._host.netns import inside
+from .._host.runner import CommandResult, apply, run
 from .._iproute import management
-from .devices import Device
+from . import napi_netlink, sysfs, xdp_program
+from .devices import Device, by_namespace
 from .feature import FEATURE
-from .kind import DeviceKind, KindState, Reader, SettingPlan
-from .kinds import DEVICE_KINDS
-from .node import CALLS, NodeReader
+from .kind import DeviceKind, KindState, NotAsAsked, Reader, SettingPlan, SideEffect, Values
+from .kinds import DEVICE_KINDS, SYSFS_FILES
+
+CALLS: dict[str, Callable[..., None]] = {
+    "napi_set": napi_netlink.set_number,
+    "set_xdp": xdp_program.set_level,
+}
+
+
+class NodeReader:
+    """Reads the devices of a node for one task; what one process lists for several kinds is kept."""
+
+    read_features = staticmethod(ethtool.read_features)
+    read_flow_hash = staticmethod(ethtool.read_flow_hash)
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[str, ...], dict[str, dict[str, str]]] = {}
+        self._napis: dict[str, dict[str, list[napi_netlink.Napi]]] = {}
+        self._outputs: dict[tuple[str, ...], tuple[str, str | None]] = {}
+
+    def read_listing(
+        self, option: str, parse: Callable[[str], Any], names: list[str], netns: str | None
+    ) -> dict[str, tuple[Any, str | None]]:
+        """Return what ethtool lists of devices for an option, or why it lists nothing."""
+        return ethtool.read_listing(option, parse, names, netns)
+
+    def read_files(self, names: list[str], netns: str | None) -> dict[str, dict[str, str]]:
+        """Return ``{device: {path below its folder in sysfs: text}}`` of the files that kinds are.
+
+        A file that is not there or cannot be read is left out. ``ip netns exec`` shows the sysfs of
+        the namespace.
+        """
+        key = (netns or "", *names)
+        if key not in self._files:
+            argv = in_netns(sysfs.listing(names, SYSFS_FILES), netns)
+            self._files[key] = sysfs.parse_listing(run(argv, check=False).out)
+        return self._files[key]
+
+    def read_text(self, path: str) -> str | None:
+        """Return the text of a file of the host, None where it cannot be read."""
+        try:
+            with open(path, encoding="ascii") as stream:
+                return stream.read().strip()
+        except OSError:
+            return None
+
+    def read_napis(self, netns: str | None) -> dict[str, list[napi_netlink.Napi]]:
+        """Return the NAPI instances of each device of a namespace, in the order of their queues."""
+        key = netns or ""
+        if key not in self._napis:
+            with inside(netns):
+                self._napis[key] = napi_netlink.read()
+        return self._napis[key]
+
+    def read_program_name(self, number: Any) -> str | None:
+        """Return the name of a BPF program by its number, None where it is not known."""
+        return xdp_program.name_of(number) or None if isinstance(number, int) else None
+
+    def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
+        """Return what a command prints, and why it failed, None where it did not."""
+        key = (netns or "", *argv)
+        if key not in self._outputs:
+            self._outputs[key] = _output(argv, netns)
+        return self._outputs[key]
+
+
+def _output(argv: list[str], netns: str | None) -> tuple[str, str | None]:
+    """A program that is not installed is a reason like others: tc is a package of its own on EL."""
+    try:
+        result = run(argv, netns=netns, check=False)
+    except CommandError as error:
+        return "", f"{argv[0]} {error.what}"
+    return result.out, failure_reason(result.err, result.out) if result.rc != 0 else None
+
 
 States = Dict[str, KindState]  # of one device, by group
 Plans = Dict[str, SettingPlan]  # of one device, by group
-Failed = Dict[str, List[Dict[str, Any]]]  # of each device, what its failed steps said
+
+
+class FailedStep(TypedDict):
+    """A command that failed, and why."""
+
+    cmd: Sequence[str]
+    rc: int
+    reason: str
+
+
+class DeviceReport(TypedDict):
+    """What became of one device, by group: what was, what is, and what is not as asked."""
+
+    before: dict[str, Values]
+    after: dict[str, Values]
+    not_honoured: dict[str, dict[str, NotAsAsked]]
+    side_effects: dict[str, dict[str, SideEffect]]
+    fixed: dict[str, dict[str, NotAsAsked]]
+    steps: list[list[str]]
+    failed_steps: list[FailedStep]
+
+
+Reports = Dict[str, DeviceReport]  # by device
+Failed = Dict[str, List[FailedStep]]  # of each device
 
 
 def read_all(devices: list[Device]) -> dict[str, States]:
@@ -36,9 +132,8 @@ def read_all(devices: list[Device]) -> dict[str, States]:
     states: dict[str, States] = {device.key: {} for device in devices}
     reader = NodeReader()
     kinds = [FEATURE, *(kind for kind in DEVICE_KINDS.values() if kind is not FEATURE)]
-    for netns in sorted({device.netns or "" for device in devices}):
+    for netns, members in by_namespace(devices).items():
         check_netns(netns)
-        members = [device for device in devices if (device.netns or "") == netns]
         for kind in kinds:
             read_kind(kind, members, netns, states, reader)
     return states
@@ -106,7 +201,7 @@ def change(
     report_fixed: bool,
     protect: Iterable[str] = (),
     allow: Iterable[str] = (),
-) -> dict[str, dict[str, Any]]:
+) -> Reports:
     """Return the result for each device after the change, or in check mode of the change that would
     be made.
 
@@ -124,14 +219,13 @@ def change(
         after = {key: predict(before[key], plans[key]) for key in before}
     else:
         after = _apply(devices, steps, report_fixed, failed)
-    results = {}
+    reports: Reports = {}
     for device in devices:
         key = device.key
-        result = report(device, plans[key], before[key], after[key])
-        result["steps"] = [_words(step) for step in shown(steps[key])]
-        result["failed_steps"] = failed[key]
-        results[key] = result
-    return results
+        reports[key] = report = report_of(device, plans[key], before[key], after[key])
+        report["steps"] = list(map(_words, shown(steps[key])))
+        report["failed_steps"] = failed[key]
+    return reports
 
 
 def _words(step: ShownStep) -> list[str]:
@@ -163,8 +257,8 @@ def _again(
     return {**states, **read_all(devices)}
 
 
-def failures(results: Iterable[CommandResult]) -> list[dict[str, Any]]:
-    """Return ``[{"cmd", "rc", "reason"}]`` of the results that ethtool says failed."""
+def failures(results: Iterable[CommandResult]) -> list[FailedStep]:
+    """Return the results that ethtool says failed."""
     return [
         {"cmd": result.argv, "rc": result.rc, "reason": failure_reason(result.err, result.out)}
         for result in results
@@ -180,32 +274,93 @@ def predict(state: States, plans: Plans) -> States:
     return predicted
 
 
-def report(device: Device, plans: Plans, before: States, after: States) -> dict[str, Any]:
-    """Return the result for one device: by group what was, what is, and what is not as asked."""
-    result: dict[str, dict[str, Any]] = {
+def report_of(device: Device, plans: Plans, before: States, after: States) -> DeviceReport:
+    """Return the result for one device, without its steps."""
+    report: DeviceReport = {
         "before": {},
         "after": {},
         "not_honoured": {},
         "side_effects": {},
         "fixed": {},
+        "steps": [],
+        "failed_steps": [],
     }
     exact = "features_wanted" in device.requested
     for group, plan in plans.items():
-        kind = DEVICE_KINDS[group]
-        missed, others = kind.judge(plan, before[group], after[group], exact)
-        refused = {} if exact else kind.refused(plan, after[group])
+        refused = {} if exact else DEVICE_KINDS[group].refused(plan, after[group])
+        missed, others = DEVICE_KINDS[group].judge(plan, before[group], after[group], exact)
         missed = {name: value for name, value in missed.items() if name not in refused}
-        old = kind.values(before[group])
-        new = kind.values(after[group])
-        concerned = {**plan["requested"], **plan["fixed"], **others}
-        result["before"][group] = {name: old[name] for name in old if name in concerned}
-        result["after"][group] = {name: new.get(name) for name in old if name in concerned}
-        parts = {
-            "not_honoured": missed,
-            "side_effects": others,
-            "fixed": {**plan["fixed"], **refused},
-        }
-        for part, values in parts.items():
-            if values:
-                result[part][group] = values
-    return result
+        _add_values(report, group, {*plan["requested"], *plan["fixed"], *others}, before, after)
+        if missed:
+            report["not_honoured"][group] = missed
+        if others:
+            report["side_effects"][group] = others
+        if plan["fixed"] or refused:
+            report["fixed"][group] = {**plan["fixed"], **refused}
+    return report
+
+
+def _add_values(
+    report: DeviceReport, group: str, concerned: set[str], before: States, after: States
+) -> None:
+    """Add the values of one kind before and after, of the settings that a plan concerns."""
+    old = DEVICE_KINDS[group].values(before[group])
+    new = DEVICE_KINDS[group].values(after[group])
+    names = [name for name in old if name in concerned]
+    report["before"][group] = {name: old[name] for name in names}
+    report["after"][group] = {name: new.get(name) for name in names}
+
+
+def printed(value: Any) -> str:
+    """Return a value as ethtool prints it; a feature with what is requested of it."""
+    if isinstance(value, dict):
+        requested = value.get("requested")
+        return printed(value["active"]) + (
+            "" if requested is None else f" [requested {printed(requested)}]"
+        )
+    return (
+        {True: "on", False: "off", None: "n/a"}[value]
+        if value is None or isinstance(value, bool)
+        else str(value)
+    )
+
+
+def lines(devices: Reports, moment: Literal["before", "after"]) -> str:
+    """Return the text of diff mode, for ``moment`` before or after: what differs, a line for each
+    value.
+    """
+    rows: list[str] = []
+    for key, device in devices.items():
+        for kind, values in device[moment].items():
+            rows.extend(
+                f"{key} {kind} {name}: {printed(value)}"
+                for name, value in values.items()
+                if device["before"][kind].get(name) != device["after"][kind].get(name)
+            )
+    return "".join(row + "\n" for row in rows)
+
+
+def cannot_vary(devices: Reports) -> list[str]:
+    """Return what the devices cannot be set to although it was asked for, a sentence each."""
+    texts = []
+    for key, device in devices.items():
+        for names in device["fixed"].values():
+            for name, values in names.items():
+                why = values.get("reason") or f"it is fixed {printed(bool(values.get('active')))}"
+                texts.append(f"{key}: {name} cannot be varied: {why}")
+    return texts
+
+
+def warnings(devices: Reports) -> list[str]:
+    """Return one warning for each device on which something is not as asked."""
+    texts = []
+    for key, device in devices.items():
+        missed = []
+        for kind in device["not_honoured"].values():
+            for name, values in kind.items():
+                missed.append(f"{name} (asked {printed(values['asked'])}, is {printed(values)})")
+        reasons = sorted({step["reason"] for step in device["failed_steps"]})
+        if missed:
+            why = f" ({'; '.join(reasons)})" if reasons else ""
+            texts.append(f"{key}: not honoured: {', '.join(missed)}{why}")
+    return texts

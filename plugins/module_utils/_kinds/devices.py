@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from typing import Any, Collection, Iterable, NamedTuple
+from typing import Any, Collection, Iterable, Mapping, NamedTuple, Sequence
 
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
 from .host import NODE
+from .kind import Asked, Item, Values
 from .kinds import DEVICE_KINDS
 
 
@@ -25,7 +26,7 @@ class Device(NamedTuple):
     key: str  # name, or netns/name
     name: str
     netns: str | None
-    requested: dict[str, dict[str, Any]]  # by kind, see KEYS
+    requested: Asked  # by kind, see KEYS
 
 
 # The keys of the kinds that module ethtool sets.
@@ -37,7 +38,7 @@ MISSING = {"type": "str", "choices": ["error", "skip"], "default": "error"}
 def parse_devices(
     items: Iterable[Any],
     netns: str | None = None,
-    common: dict[str, dict[str, Any]] | None = None,
+    common: Asked | None = None,
     keys: Collection[str] = KEYS,
 ) -> list[Device]:
     """Return a list of :class:`Device` for the option ``devices``: names, or dictionaries with
@@ -59,12 +60,20 @@ def parse_devices(
     return devices
 
 
+def by_namespace(devices: Iterable[Device]) -> dict[str, list[Device]]:
+    """Return devices by network namespace, in the order of their names; "" is the host's own."""
+    members: dict[str, list[Device]] = {}
+    for device in devices:
+        members.setdefault(device.netns or "", []).append(device)
+    return dict(sorted(members.items()))
+
+
 def devices_of_classes(
-    settings: dict[str, dict[str, Any]],
-    classes: dict[str, list[dict[str, Any]]],
+    settings: Asked,
+    classes: Mapping[str, Sequence[network.NamedDevice]],
     keys: Collection[str] = KEYS,
     elsewhere: Iterable[str] = (),
-) -> list[dict[str, Any]]:
+) -> list[Item]:
     """Return the option ``devices`` for ``settings`` by device class, where ``classes`` has the
     devices of each.
 
@@ -73,19 +82,13 @@ def devices_of_classes(
     given.
     """
     classes = {NODE: [{"name": network.HOST}], **classes}
-    items: dict[tuple[str | None, str], dict[str, Any]] = {}
+    items: dict[tuple[str | None, str], Item] = {}
     for name, of_kinds in settings.items():
         if name in elsewhere:
             continue
         of_class = check_mapping(of_kinds, "settings", f"class {name}")
         groups = {kind: values for kind, values in of_class.items() if kind in keys and values}
-        if groups and not classes.get(name):
-            raise InputError(
-                "the node has no device of this class",
-                f"class {name}",
-                f"Its classes: {', '.join(sorted(classes))}.",
-            )
-        for device in classes[name] if groups else ():
+        for device in _of_class(name, classes) if groups else ():
             netns = device.get("netns") or None
             item = items.setdefault(
                 (netns, device["name"]), {"name": device["name"], "netns": netns}
@@ -94,15 +97,25 @@ def devices_of_classes(
     return list(items.values())
 
 
-def _add(item: dict[str, Any], groups: dict[str, Any]) -> None:
+def _of_class(
+    name: str, classes: Mapping[str, Sequence[network.NamedDevice]]
+) -> Sequence[network.NamedDevice]:
+    if not classes.get(name):
+        raise InputError(
+            "the node has no device of this class",
+            f"class {name}",
+            f"Its classes: {', '.join(sorted(classes))}.",
+        )
+    return classes[name]
+
+
+def _add(item: Item, groups: Asked) -> None:
     """Ask more of a device; the later value of a name wins."""
     for kind, values in groups.items():
         item[kind] = {**item.get(kind, {}), **values}
 
 
-def parse_device(
-    item: Any, netns: str | None, common: dict[str, dict[str, Any]], keys: Collection[str]
-) -> Device:
+def parse_device(item: Any, netns: str | None, common: Asked, keys: Collection[str]) -> Device:
     """Return the :class:`Device` of one item of the option ``devices``."""
     item = item if isinstance(item, dict) else {"name": item}
     unknown = sorted(set(item) - {"name", "netns"} - set(keys))
@@ -122,9 +135,7 @@ def parse_device(
     return Device(key, name, netns, merge(common, of_device, key))
 
 
-def merge(
-    common: dict[str, dict[str, Any]], of_device: dict[str, dict[str, Any]], key: str
-) -> dict[str, dict[str, Any]]:
+def merge(common: Asked, of_device: Asked, key: str) -> dict[str, Values]:
     """Return what is asked of a device: what its item asks, over what is asked of all; exact bits
     stand alone.
     """
@@ -138,7 +149,7 @@ def merge(
     return {kind: dict(common.get(kind, {}), **of_device.get(kind, {})) for kind in kinds}
 
 
-def check_mapping(value: Any, kind: str, where: str) -> dict[str, Any]:
+def check_mapping(value: Any, kind: str, where: str) -> Values:
     """Return ``value`` if it is a dictionary; raises :class:`InputError` otherwise."""
     if not isinstance(value, dict):
         raise InputError(

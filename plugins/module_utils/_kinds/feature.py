@@ -21,20 +21,31 @@ from typing import Any, Iterable, Mapping
 
 from .._base.checks import boolean
 from .._base.errors import InputError
-from .._ethtool.alias import (
-    argument_name,
-    is_single,
-    resolve,
-    resolve_all,
-)
 from .._ethtool.features import (
     Feature,
     Features,
+    argument_name,
     group_members,
+    is_single,
+    resolve,
+    resolve_all,
     single_bits,
     wanted,
 )
-from .kind import Asked, DeviceKind, Expressed, KindState, Reader, SettingPlan, switch
+from .kind import (
+    Asked,
+    Described,
+    DeviceKind,
+    Expressed,
+    Judged,
+    KindState,
+    NotAsAsked,
+    Reader,
+    SettingPlan,
+    SideEffect,
+    Values,
+    switch,
+)
 
 ON_OFF = {True: "on", False: "off"}
 # Bits that a device may lack although it has the other one, which does the work of their group.
@@ -115,18 +126,18 @@ CONNECTION_SAME = frozenset(
 
 
 def plan_features(
-    requested: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+    requested: Values, before: Features, device: str, report_fixed: bool = False
 ) -> SettingPlan:
     """Return the plan for the single bits that the names ``requested`` mean.
 
     ``before`` are the device's features as parsed. Raises :class:`InputError` for a name the device
     does not know, and for a fixed feature asked to change unless ``report_fixed``.
     """
-    requested = {name: boolean(value, f"{device}: {name}") for name, value in requested.items()}
-    bits = resolve_all(requested, before, device)
+    asked = {name: boolean(value, f"{device}: {name}") for name, value in requested.items()}
+    bits = resolve_all(asked, before, device)
     stuck = stuck_bits(bits, before)
     if stuck and not report_fixed:
-        for name, value in requested.items():
+        for name, value in asked.items():
             members = [bit for bit in resolve(name, before, device) if bits[bit] == value]
             if stuck.intersection(members) and not group_will_do(name, value, members, before):
                 raise fixed_error(name, value, device)
@@ -134,7 +145,7 @@ def plan_features(
 
 
 def plan_wanted(
-    requested: dict[str, Any], before: Features, device: str, report_fixed: bool = False
+    requested: Values, before: Features, device: str, report_fixed: bool = False
 ) -> SettingPlan:
     """Return the same as :func:`plan_features` for exact wanted bits, as a snapshot holds them;
     groups carry no bit.
@@ -218,7 +229,7 @@ def predict_features(before: Features, change: Mapping[str, bool]) -> Features:
 
 def judge_features(
     plan: SettingPlan, before: Features, after: Features, exact: bool = False
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> Judged:
     """Return ``(not_honoured, side_effects)``: asked bits that are not as asked, and others that
     changed.
 
@@ -228,12 +239,12 @@ def judge_features(
     def value_of(feature: Feature) -> bool:
         return wanted(feature) if exact else feature["active"]
 
-    not_honoured = {
+    not_honoured: dict[str, NotAsAsked] = {
         bit: {"asked": value, "active": after[bit]["active"], "requested": after[bit]["requested"]}
         for bit, value in plan["requested"].items()
         if value_of(after[bit]) != value
     }
-    side_effects = {
+    side_effects: dict[str, SideEffect] = {
         bit: {"before": before[bit]["active"], "after": after[bit]["active"]}
         for bit in single_bits(before)
         if bit not in plan["requested"] and before[bit]["active"] != after[bit]["active"]
@@ -241,7 +252,7 @@ def judge_features(
     return not_honoured, side_effects
 
 
-def refused_bits(plan: SettingPlan, after: Features) -> dict[str, Any]:
+def refused_bits(plan: SettingPlan, after: Features) -> dict[str, NotAsAsked]:
     """Return the asked variants of TSO that the device does not take, although it takes TSO itself.
 
     The kernel shows such a bit as "off [requested on]".
@@ -279,7 +290,7 @@ class FeatureKind(DeviceKind):
     ) -> dict[str, KindState]:
         return reader.read_features(list(devices), netns)
 
-    def described(self, state: Any) -> dict[str, Any]:
+    def described(self, state: Any) -> Described:
         return {
             "features": state,
             "features_wanted": {
@@ -290,28 +301,26 @@ class FeatureKind(DeviceKind):
             "groups": group_members(state),
         }
 
-    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+    def kept(self, described: Described) -> Values:
         return described.get("features_wanted", {})
 
-    def values(self, state: KindState) -> dict[str, Any]:
+    def values(self, state: KindState) -> Values:
         return state
 
     def plan(self, requested: Asked, state: Any, device: str, report_fixed: bool) -> SettingPlan:
         plan = plan_wanted if requested.get("features_wanted") else plan_features
         return plan(self.asked_of(requested), state, device, report_fixed)
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         return feature_steps(change, name)
 
-    def predict(self, state: Any, change: Mapping[str, Any]) -> KindState:
+    def predict(self, state: Any, change: Values) -> KindState:
         return predict_features(state, change)
 
-    def judge(
-        self, plan: SettingPlan, before: Any, after: Any, exact: bool
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def judge(self, plan: SettingPlan, before: Any, after: Any, exact: bool) -> Judged:
         return judge_features(plan, before, after, exact)
 
-    def refused(self, plan: SettingPlan, after: Any) -> dict[str, Any]:
+    def refused(self, plan: SettingPlan, after: Any) -> dict[str, NotAsAsked]:
         return refused_bits(plan, after)
 
     def link_file_key(self, setting: str, value: bool) -> Expressed:

@@ -17,7 +17,17 @@ from .._base.checks import shown
 from .._base.errors import InputError
 from .._base.network import HOST
 from .._base.quoting import shell_line
-from .kind import Asked, KindState, Reader, SettingPlan, number, power_of_two, require_power_of_two
+from .kind import (
+    Asked,
+    Described,
+    KindState,
+    Reader,
+    SettingPlan,
+    Values,
+    number,
+    power_of_two,
+    require_power_of_two,
+)
 from .listed import Listed, unsupported
 
 NODE = "node"  # the class of devices that every host has: itself
@@ -74,23 +84,23 @@ class HostKind(Listed):
         """Return the settings in a file's text; raises ``ValueError`` for what is none."""
         return {self.settings[0]: number(text)}
 
-    def assigned(self, settings: Mapping[str, Any]) -> list[str]:
+    def assigned(self, settings: Values) -> list[str]:
         """Return what a reader sets by sysctl, a text for each setting."""
         return [f"{self.sysctl}={value}" for value in settings.values()]
 
-    def described(self, state: KindState) -> dict[str, Any]:
+    def described(self, state: KindState) -> Described:
         return {} if state.get("reason") == NOT_A_HOST else super().described(state)
 
     def checked(self, name: str, value: Any, state: KindState, where: str) -> Any:
         return int(checked_number(value, f"{where} {name}", self.least, self.most))
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         return []
 
-    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    def writes(self, change: Values, name: str) -> list[tuple[str, str]]:
         return [(self.path, str(value)) for value in change.values()]
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         return [f"{shell_line(['echo', str(value)])} >{self.path}" for value in settings.values()]
 
 
@@ -225,7 +235,7 @@ class TcpMemory(HostKind):
             raise ValueError(text)
         return dict(zip(PARTS, map(int, match.groups())))
 
-    def assigned(self, settings: Mapping[str, Any]) -> list[str]:
+    def assigned(self, settings: Values) -> list[str]:
         return [f"{self.sysctl} ({name})={value}" for name, value in settings.items()]
 
     def plan(
@@ -236,10 +246,10 @@ class TcpMemory(HostKind):
             plan["change"] = {**state["current"], **plan["change"]}
         return plan
 
-    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    def writes(self, change: Values, name: str) -> list[tuple[str, str]]:
         return [(self.path, " ".join(str(change[part]) for part in PARTS))] if change else []
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         numbers = " ".join(str(settings.get(part, f"${part}")) for part in PARTS)
         return [f'read -r {" ".join(PARTS)} <{self.path} && echo "{numbers}" >{self.path}']
 

@@ -7,7 +7,7 @@ can be restored.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 from .._base.network import HOST
 from .._ethtool.read import (
@@ -19,11 +19,11 @@ from .._ethtool.read import (
     read_tunnels,
 )
 from .._host.privileges import require
-from .devices import parse_devices
+from .change import NodeReader
+from .devices import by_namespace, parse_devices
 from .feature import FEATURE
-from .kind import DeviceKind
+from .kind import Described, DeviceKind, Item
 from .kinds import DEVICE_KINDS, HOST_KINDS
-from .node import NodeReader
 from .rss import check_flow_types
 
 OTHERS = [kind for kind in DEVICE_KINDS.values() if kind is not FEATURE]
@@ -35,6 +35,15 @@ KINDS = [*SETTINGS, "others", "statistics", "kernel_log"]
 FLOW_TYPES = ["tcp4", "udp4", "tcp6", "udp6"]
 
 
+class Gathering(TypedDict):
+    """What is to be read, as the options of module ethtool_info have it."""
+
+    devices: list[Any] | None  # None for all
+    netns: str | None
+    gather: list[str]
+    flow_types: list[str]
+
+
 def gathered_kinds(gather: list[str]) -> list[DeviceKind]:
     """Return the kinds, features apart, that the option ``gather`` names."""
     groups = (
@@ -44,50 +53,54 @@ def gathered_kinds(gather: list[str]) -> list[DeviceKind]:
 
 
 def read_namespace(
-    names: list[str], netns: str | None, params: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
+    names: list[str], netns: str | None, gathering: Gathering
+) -> dict[str, Described]:
     """Return ``{name: {kind: what was read}}`` for the devices of one network namespace."""
-    gather = params["gather"]
+    gather = gathering["gather"]
     # Where all devices are read, one may go away meanwhile; where they are named, that is an error.
-    features = read_features(names, netns, skip_missing=params["devices"] is None)
+    features = read_features(names, netns, skip_missing=gathering["devices"] is None)
     names = list(features)
     values = {
         name: FEATURE.described(features[name]) if "features" in gather else {} for name in names
     }
     reader = NodeReader()
     for kind in gathered_kinds(gather):
-        states = kind.read(dict.fromkeys(names, params["flow_types"]), netns, reader)
+        states = kind.read(dict.fromkeys(names, gathering["flow_types"]), netns, reader)
         for name, state in states.items():
             values[name].update(kind.described(state))
     if "tunnels" in gather:
         for name, tables in read_tunnels(names, netns).items():
             values[name]["tunnels"] = tables
-    singles = {
-        "rss": lambda name: read_rss(name, netns),
-        "driver": lambda name: read_single("driver", name, netns),
-        "statistics": lambda name: read_single("statistics", name, netns),
-    }
-    for single in (single for single in singles if single in gather):
-        for name in names:
-            values[name][single] = singles[single](name)
+    for name in names:
+        values[name].update(read_singles(name, netns, gather))
     return values
 
 
-def read(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def read_singles(name: str, netns: str | None, gather: list[str]) -> Described:
+    """Return what ethtool lists of one device at a time, of that which is to be read."""
+    values: Described = {}
+    if "rss" in gather:
+        values["rss"] = read_rss(name, netns)
+    for single in ("driver", "statistics"):
+        if single in gather:
+            values[single] = read_single(single, name, netns)
+    return values
+
+
+def read(gathering: Gathering) -> dict[str, Item]:
     """Return what was read of each device, by key."""
-    check_flow_types(params["flow_types"], "flow_types")
-    items = params["devices"]
-    netns = params["netns"]
+    check_flow_types(gathering["flow_types"], "flow_types")
+    items = gathering["devices"]
+    netns = gathering["netns"]
     parse_devices([], netns)
     if items is None:
         require_for(netns)
         items = list_devices(netns)
     devices = parse_devices(items, netns)
     by_key = {}
-    for space in sorted({device.netns or "" for device in devices}):
+    for space, members in by_namespace(devices).items():
         require_for(space)
-        members = [device for device in devices if (device.netns or "") == space]
-        values = read_namespace([device.name for device in members], space, params)
+        values = read_namespace([device.name for device in members], space, gathering)
         for device in members:
             if device.name in values:
                 item = {"name": device.name, "netns": device.netns}
@@ -95,7 +108,7 @@ def read(params: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return by_key
 
 
-def restore_item(device: dict[str, Any]) -> dict[str, Any]:
+def restore_item(device: Item) -> Item:
     """Return what was read of a device and can be set, as an item of the option ``devices`` of the
     module ethtool.
     """
@@ -109,11 +122,11 @@ def restore_item(device: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-def host_item() -> dict[str, Any]:
+def host_item() -> Item:
     """Return the settings of the whole host, as an item of the option ``devices`` of module ethtool;
     empty where it has none.
     """
-    item: dict[str, Any] = {}
+    item: Item = {}
     reader = NodeReader()
     for kind in HOST_KINDS:
         state = kind.read({HOST: kind.settings}, None, reader)[HOST]

@@ -24,13 +24,36 @@ from typing import (
 
 from .._base.errors import InputError
 
+Values = Mapping[str, Any]  # {name of a setting: its value}, in the form of its kind
+Described = Dict[str, Any]  # what module ethtool_info reports of a device, by group
+Item = Dict[str, Any]  # a device, by name and netns, and its settings by kind
 KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
-Asked = Mapping[str, Dict[str, Any]]  # what is asked of a device: {key of a kind: {name: value}}
+Asked = Mapping[str, Values]  # what is asked of a device: {key of a kind: {name: value}}
 Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and its value
 
 
+class NotAsAsked(TypedDict, total=False):
+    """A setting that is not as asked, or cannot be."""
+
+    asked: Any
+    active: Any
+    requested: bool | None  # the wanted bit of a feature
+    reason: str
+    queues: list[str]  # those that are not as asked
+
+
+class SideEffect(TypedDict):
+    """A setting that changed and was not asked to."""
+
+    before: Any
+    after: Any
+
+
+Judged = Tuple[Dict[str, NotAsAsked], Dict[str, SideEffect]]  # not honoured, side effects
+
+
 class KernelCall(NamedTuple):
-    """A call of the kernel for what no program sets: in words, and a function of :mod:`.node` with its
+    """A call of the kernel for what no program sets: in words, and a function of :mod:`.change` with its
     arguments.
     """
 
@@ -44,11 +67,11 @@ class SettingPlan(TypedDict):
 
     requested: dict[str, Any]
     change: dict[str, Any]  # the settings that still differ
-    fixed: dict[str, Any]  # what was requested and cannot be
+    fixed: dict[str, NotAsAsked]  # what was requested and cannot be
 
 
 class Reader(Protocol):
-    """What reads the devices of a node: :class:`_kinds.node.NodeReader`."""
+    """What reads the devices of a node: :class:`_kinds.change.NodeReader`."""
 
     def read_features(self, names: list[str], netns: str | None) -> dict[str, Any]:
         """Return the features of devices."""
@@ -123,7 +146,7 @@ class DeviceKind(Kind):
         """Return the key under which a snapshot has this kind."""
         return self.keys[-1]
 
-    def asked_of(self, requested: Asked) -> dict[str, Any]:
+    def asked_of(self, requested: Asked) -> Values:
         """Return what is asked in this kind, empty for nothing."""
         return next((requested[key] for key in reversed(self.keys) if requested.get(key)), {})
 
@@ -133,16 +156,16 @@ class DeviceKind(Kind):
         """Return ``{device: state}``; ``devices`` has the names of settings that matter, by device."""
         raise NotImplementedError
 
-    def described(self, state: KindState) -> dict[str, Any]:
+    def described(self, state: KindState) -> Described:
         """Return what module ethtool_info reports of a state."""
         return {self.group: state}
 
-    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+    def kept(self, described: Described) -> Values:
         """Return what a snapshot keeps of a described device."""
         current = described.get(self.group, {}).get("current", {})
         return {name: value for name, value in current.items() if value is not None}
 
-    def values(self, state: KindState) -> dict[str, Any]:
+    def values(self, state: KindState) -> Values:
         """Return ``{name: value}`` of a state."""
         return dict(state.get("current", {}))
 
@@ -152,11 +175,11 @@ class DeviceKind(Kind):
         """Return the plan; raises :class:`InputError` for what the device cannot do."""
         raise NotImplementedError
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         """Return the argument lists that change the device ``name``."""
         return []
 
-    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    def writes(self, change: Values, name: str) -> list[tuple[str, str]]:
         """Return the files of sysfs to write, each with its text."""
         return []
 
@@ -164,21 +187,19 @@ class DeviceKind(Kind):
         """Return the calls of the kernel that change the device."""
         return []
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         """Return the lines of a shell that write the files at boot."""
         return []
 
-    def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
+    def predict(self, state: KindState, change: Values) -> KindState:
         """Return the state that is expected after the change."""
         raise NotImplementedError
 
-    def judge(
-        self, plan: SettingPlan, before: KindState, after: KindState, exact: bool
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def judge(self, plan: SettingPlan, before: KindState, after: KindState, exact: bool) -> Judged:
         """Return ``(not_honoured, side_effects)``; ``exact`` is for wanted bits of features."""
         raise NotImplementedError
 
-    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, Any]:
+    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, NotAsAsked]:
         """Return the asked settings that the device does not take, each with a ``reason``."""
         return {}
 

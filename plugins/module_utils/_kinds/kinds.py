@@ -8,8 +8,7 @@ Pure.
 
 from __future__ import annotations
 
-from .big_tcp import BIG_TCP
-from .ethtool_lists import COALESCE, EEE, PAUSE, PRIVATE_FLAGS
+from .ethtool_lists import CHANNELS, COALESCE, EEE, PAUSE, PRIVATE_FLAGS, RINGS
 from .feature import FEATURE
 from .host import (
     BUSY_POLL,
@@ -23,6 +22,7 @@ from .host import (
     TCP_WMEM,
     HostKind,
 )
+from .iproute2 import BIG_TCP, QDISC
 from .kind import DeviceKind, Kind
 from .napi import (
     GRO_FLUSH_TIMEOUT,
@@ -32,9 +32,7 @@ from .napi import (
     NAPI_THREADED,
     THREADED,
 )
-from .qdisc import QDISC
 from .rss import RSS_WEIGHTS, RX_FLOW_HASH
-from .sections import CHANNELS, RINGS
 from .steering import IRQ_AFFINITY, RFS, RPS, XPS
 from .sysfs import Sysfs
 from .tunnel_csum import TUNNEL_CSUM

@@ -15,7 +15,17 @@ from typing import Any, Callable, Iterable, Mapping, NoReturn
 
 from .._base.checks import boolean, number, shown
 from .._base.errors import InputError
-from .kind import Asked, DeviceKind, KindState, Reader, SettingPlan
+from .kind import (
+    Asked,
+    DeviceKind,
+    Judged,
+    KindState,
+    NotAsAsked,
+    Reader,
+    SettingPlan,
+    SideEffect,
+    Values,
+)
 
 MAXIMUM = 2**32 - 1
 
@@ -74,7 +84,7 @@ class Listed(DeviceKind):
         change = {name: value for name, value in values.items() if current[name] != value}
         return {"requested": values, "change": change, "fixed": stuck}
 
-    def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
+    def _stuck(self, named: Values, state: KindState, device: str) -> dict[str, NotAsAsked]:
         """Return what the device cannot set; raises :class:`InputError` for unknown names."""
         if not state["supported"]:
             return {
@@ -89,7 +99,7 @@ class Listed(DeviceKind):
             if state["current"][name] is None
         }
 
-    def _check_known(self, name: str, current: dict[str, Any], device: str) -> None:
+    def _check_known(self, name: str, current: Values, device: str) -> None:
         """Raise :class:`InputError` for a name that is not listed for this kind."""
         if name not in current:
             close = difflib.get_close_matches(name, sorted(current), n=3, cutoff=0.5)
@@ -99,7 +109,7 @@ class Listed(DeviceKind):
                 f"Did you mean {' or '.join(close or sorted(current))}?",
             )
 
-    def _refuse(self, stuck: dict[str, Any], device: str) -> NoReturn:
+    def _refuse(self, stuck: dict[str, NotAsAsked], device: str) -> NoReturn:
         """Raise the error for settings that the device does not have."""
         name = sorted(stuck)[0]
         raise InputError(
@@ -118,27 +128,25 @@ class Listed(DeviceKind):
         maximum = state.get("maximum", {}).get(name)
         return number(value, f"{where} {name}", 0, MAXIMUM if maximum is None else maximum)
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         arguments: list[str] = []
         for item, value in change.items():
             arguments += [item, printed(value)]
         return [["ethtool", self.set_option, name, *arguments]] if change else []
 
-    def predict(self, state: KindState, change: Mapping[str, Any]) -> KindState:
+    def predict(self, state: KindState, change: Values) -> KindState:
         if not state["supported"]:
             return state
         return dict(state, current=dict(state["current"], **change))
 
-    def judge(
-        self, plan: SettingPlan, before: KindState, after: KindState, exact: bool
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def judge(self, plan: SettingPlan, before: KindState, after: KindState, exact: bool) -> Judged:
         new = self.values(after)
-        not_honoured = {
+        not_honoured: dict[str, NotAsAsked] = {
             name: {"asked": value, "active": new.get(name)}
             for name, value in plan["requested"].items()
             if new.get(name) != value
         }
-        side_effects = {
+        side_effects: dict[str, SideEffect] = {
             name: {"before": value, "after": new.get(name)}
             for name, value in self.values(before).items()
             if name not in plan["requested"] and new.get(name) != value

@@ -15,7 +15,7 @@ from typing import Any, Iterable, Mapping
 from .._base.checks import boolean, shown
 from .._base.checks import number as checked_number
 from .._base.errors import InputError
-from .kind import KernelCall, KindState, Reader, SettingPlan, number, switch
+from .kind import KernelCall, KindState, NotAsAsked, Reader, SettingPlan, Values, number, switch
 from .sysfs import Number, Sysfs
 
 
@@ -142,10 +142,10 @@ class OfNapi(Sysfs):
         """Return a value as netlink has it."""
         return int(value)
 
-    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    def writes(self, change: Values, name: str) -> list[tuple[str, str]]:
         return []
 
-    def calls(self, change: Mapping[str, Any], name: str) -> list[KernelCall]:
+    def calls(self, change: Values, name: str) -> list[KernelCall]:
         return [self._call(name, item, value) for item, value in change.items()]
 
     def _call(self, name: str, item: str, value: Any) -> KernelCall:
@@ -155,7 +155,7 @@ class OfNapi(Sysfs):
             call_words, "napi_set", (name, position, self.attribute, self.number_of(value))
         )
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         return []
 
 
@@ -225,7 +225,7 @@ class NapiThreaded(OfNapi):
             f"Use one of {', '.join(THREADS)}.",
         )
 
-    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, Any]:
+    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, NotAsAsked]:
         """A kernel before 6.19 takes no busy polling."""
         now = self.values(after)
         asked = [name for name, value in plan["requested"].items() if value == "busy-poll"]

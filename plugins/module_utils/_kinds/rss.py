@@ -13,8 +13,8 @@ from typing import Any, Iterable, Mapping, Sequence
 from .._base.checks import shown
 from .._base.errors import InputError
 from .._base.network import device_key
-from .._ethtool.rss import check_letters, parse_rss
-from .kind import KindState, Reader
+from .._ethtool.settings import check_letters, parse_rss
+from .kind import Described, KindState, NotAsAsked, Reader, Values
 from .listed import Listed, unsupported
 
 FLOW_TYPE = re.compile(r"^[a-z][a-z0-9]{1,8}\Z")
@@ -61,7 +61,7 @@ class RxFlowHash(Listed):
     def checked(self, name: str, value: Any, state: KindState, where: str) -> str:
         return check_letters(str(value), f"{where} {name}")
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         return [
             ["ethtool", self.set_option, name, "rx-flow-hash", flow_type, letters]
             for flow_type, letters in change.items()
@@ -139,11 +139,11 @@ class RssWeights(Listed):
             return unsupported(reason)
         return {"supported": True, "current": {"weights": text_of(listing)}, "size": len(listing)}
 
-    def kept(self, described: Mapping[str, Any]) -> dict[str, Any]:
+    def kept(self, described: Described) -> Values:
         values = super().kept(described)
         return {name: text for name, text in values.items() if text != OTHER}
 
-    def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
+    def _stuck(self, named: Values, state: KindState, device: str) -> dict[str, NotAsAsked]:
         """A table may have fewer entries than it had, when channels are restored after it."""
         stuck = super()._stuck(named, state, device)
         text = str(named.get("weights", ""))
@@ -159,7 +159,7 @@ class RssWeights(Listed):
             raise InputError(f"{shown(value)} does not divide a table", where, f"Give {ALLOWED}.")
         return text_of(table_of(text, state["size"]))
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         if "weights" not in change:
             return []
         weights = change["weights"].split()

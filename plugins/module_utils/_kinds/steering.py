@@ -18,7 +18,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.errors import InputError, ParseError
 from .._base.quoting import shell_line
-from .kind import KindState, Reader, power_of_two, require_power_of_two
+from .kind import KindState, Reader, Values, power_of_two, require_power_of_two
 from .listed import unsupported
 from .sysfs import Number, Sysfs
 
@@ -238,7 +238,7 @@ class IrqAffinity(Steering):
     def path_of(self, name: str, item: str) -> str:
         return f"/proc/irq/{item.partition('-')[2]}/smp_affinity"
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         texts = set(settings.values())
         if len(texts) != 1:
             return super().shell(settings, name)

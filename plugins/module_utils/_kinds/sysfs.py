@@ -15,7 +15,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base import checks
 from .._base.quoting import shell_line
-from .kind import Asked, KindState, Reader, SettingPlan, number
+from .kind import Asked, Judged, KindState, NotAsAsked, Reader, SettingPlan, Values, number
 from .listed import Listed, unsupported
 
 FOLDER = "/sys/class/net"
@@ -117,9 +117,9 @@ class Sysfs(Listed):
             named = {**dict.fromkeys(state["current"], value), **named}
         return super().plan({self.group: named}, state, device, report_fixed)
 
-    def _stuck(self, named: dict[str, Any], state: KindState, device: str) -> dict[str, Any]:
+    def _stuck(self, named: Values, state: KindState, device: str) -> dict[str, NotAsAsked]:
         """A queue that is gone is not an unknown name: it comes back with its channel."""
-        gone = {}
+        gone: dict[str, NotAsAsked] = {}
         if state["supported"] and self.of_queues:
             absent = [name for name in named if QUEUE.match(name) and name not in state["current"]]
             gone = {
@@ -129,16 +129,16 @@ class Sysfs(Listed):
         rest = {name: value for name, value in named.items() if name not in gone}
         return {**gone, **super()._stuck(rest, state, device)}
 
-    def _check_known(self, name: str, current: dict[str, Any], device: str) -> None:
+    def _check_known(self, name: str, current: Values, device: str) -> None:
         super()._check_known(name, {self.settings[0]: None, **current}, device)
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         return []
 
-    def writes(self, change: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    def writes(self, change: Values, name: str) -> list[tuple[str, str]]:
         return [(self.path_of(name, item), self.to_text(value)) for item, value in change.items()]
 
-    def shell(self, settings: Mapping[str, Any], name: str) -> list[str]:
+    def shell(self, settings: Values, name: str) -> list[str]:
         texts = {self.to_text(value) for value in settings.values()}
         if self.of_queues and len(texts) == 1:
             files = f"{FOLDER}/{shell_line([name])}/{self.file}"
@@ -149,15 +149,13 @@ class Sysfs(Listed):
             for path, text in self.writes(settings, name)
         ]
 
-    def judge(
-        self, plan: SettingPlan, before: KindState, after: KindState, exact: bool
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def judge(self, plan: SettingPlan, before: KindState, after: KindState, exact: bool) -> Judged:
         missed, others = super().judge(plan, before, after, exact)
         if not self.of_queues:
             return missed, others
         return self._together(missed), others
 
-    def _together(self, missed: dict[str, Any]) -> dict[str, Any]:
+    def _together(self, missed: dict[str, NotAsAsked]) -> dict[str, NotAsAsked]:
         """Return what is not as asked under the name that means all queues; one may stand for all."""
         if not missed:
             return {}

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Mapping
 
 from .._base.checks import shown
 from .._base.errors import InputError
-from .kind import KernelCall, KindState, Reader, SettingPlan
+from .kind import KernelCall, KindState, NotAsAsked, Reader, SettingPlan, Values
 from .listed import Listed, rows_of, unsupported
 
 OURS = "offload_lab"  # BPF_OBJ_NAME_LEN allows 15 characters
@@ -96,16 +96,16 @@ class Xdp(Listed):
             f"Use one of {', '.join(LEVELS)}.",
         )
 
-    def steps(self, change: Mapping[str, Any], name: str) -> list[list[str]]:
+    def steps(self, change: Values, name: str) -> list[list[str]]:
         return []
 
-    def calls(self, change: Mapping[str, Any], name: str) -> list[KernelCall]:
+    def calls(self, change: Values, name: str) -> list[KernelCall]:
         return [
             KernelCall(["bpf", "xdp", name, level], "set_xdp", (name, level))
             for level in change.values()
         ]
 
-    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, Any]:
+    def refused(self, plan: SettingPlan, after: KindState) -> dict[str, NotAsAsked]:
         """A driver without native XDP refuses it, and so does one whose MTU is too large."""
         reason = "the driver takes no native XDP program, or none at this MTU"
         now = self.values(after)

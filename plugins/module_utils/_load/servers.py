@@ -6,6 +6,11 @@
 A state file names pid, start time, command line and network namespace of one server. All of them
 must still be true of the process: a pid alone may be somebody else's by now. A server runs without
 privileges, and serves clients that have the node's token and one of the addresses in its state.
+
+Root starts a server, to which strangers can send, as nobody, without privileges, with limits. The limits
+leave room for 1,000 streams. A process alone cannot reach them with what the engines ask for; they bound
+what a fault or a stranger takes of the node. Where systemd runs, a scope bounds the process and its
+children together.
 """
 
 from __future__ import annotations
@@ -15,16 +20,92 @@ import errno
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
-from typing import Any, Dict, Iterable, Mapping, NamedTuple, Sequence, TypedDict
+from typing import Any, Collection, Dict, Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError, LabError
 from .._engines.engine import Engine
 from .._engines.engines import engine_named
-from .._host import confined, daemons, runner, script
+from .._host import daemons, runner, script
 from .._host import netns as host_netns
+from .._host.runner import SEARCH_PATH
 from .._host.waiting import wait_until
+
+NOBODY = "65534"
+GIB = 1 << 30
+MOST_FILES = 4096
+MOST_PROCESSES = 4096  # of user nobody, or of the scope
+LIMITS = {
+    "as": 4 * GIB,  # bytes of address space: a thread reserves 8 MiB and uses little
+    "core": 0,
+    "nofile": MOST_FILES,
+    "nproc": MOST_PROCESSES,
+}
+MEMORY = "50%"  # of the node's, for a server and what it starts
+SCOPE = "offload-lab-server-"
+LAB_NAME = "OFFLOAD_LAB_NAME"
+# Each is a program of util-linux that becomes the next one, so the process keeps its number.
+WITHOUT_PRIVILEGES = (
+    "setpriv",
+    f"--reuid={NOBODY}",
+    f"--regid={NOBODY}",
+    "--clear-groups",
+    "--no-new-privs",
+    "--inh-caps=-all",
+    "--bounding-set=-all",
+    "--",
+)
+
+
+def _limits() -> list[str]:
+    return ["prlimit", *(f"--{name}={value}" for name, value in LIMITS.items()), "--"]
+
+
+def _scope() -> list[str]:
+    if not script.by_systemd():
+        return []
+    properties = (f"MemoryMax={MEMORY}", f"TasksMax={MOST_PROCESSES}")
+    unit = f"--unit={SCOPE}{secrets.token_hex(6)}"
+    bounds = [f"--property={text}" for text in properties]
+    return ["systemd-run", "--scope", "--quiet", "--collect", unit, *bounds, "--"]
+
+
+def command(argv: Sequence[str]) -> list[str]:
+    """Return the command line that becomes ``argv``, confined."""
+    return [*_scope(), *_limits(), *WITHOUT_PRIVILEGES, *argv]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a confined process: of a task's, which may have secrets, only the
+    name of the lab that the process belongs to.
+    """
+    lab = {name: os.environ[name] for name in (LAB_NAME,) if name in os.environ}
+    return {"LC_ALL": "C", "LANGUAGE": "C", "PATH": SEARCH_PATH, **lab}
+
+
+def require_program(name: str, variables: Mapping[str, str] | None = None) -> None:
+    """Raise InputError where a confined process could not start a program."""
+    path = shutil.which(name, path=(variables or environment())["PATH"])
+    if path is None:
+        raise InputError(
+            "there is no such program on the node", name, f"Install the package that has {name}."
+        )
+    if not _is_for_all(os.path.realpath(path)):
+        raise InputError(
+            f"user nobody may not run {path}", name, "Install it where all users can read it."
+        )
+
+
+def _is_for_all(path: str) -> bool:
+    """Return whether all users may read and enter what a path goes through."""
+    while True:
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
 
 
 class _Place(TypedDict):
@@ -152,15 +233,23 @@ def plan(
     """
     files = {_state_file(server): server for server in wanted}
     if state == "absent":
-        return [path for path in before if not wanted or path in files], []
-    alive = set()
-    for path, server in files.items():
-        there = before.get(path)
-        same = there is not None and there["server"] == server
-        if same and _is_inside(there, server) and _lets_in(there, access):
-            alive.add(path)
-    stop = [path for path in before if path not in alive and (path in files or purge)]
+        return _known(before, files, others=not wanted), []
+    alive = {path for path, server in files.items() if _serves(before.get(path), server, access)}
+    known = _known(before, files, others=purge)
+    stop = [path for path in known if path not in alive]
     return stop, [server for path, server in files.items() if path not in alive]
+
+
+def _known(before: Iterable[str], files: Collection[str], *, others: bool) -> list[str]:
+    """Return the state files that are there already; with ``others`` the state of other servers, too."""
+    return [path for path in before if others or path in files]
+
+
+def _serves(state: State | None, server: Server, access: Access) -> bool:
+    """Return whether a server runs as wanted and lets all peers in."""
+    if state is None or state["server"] != server:
+        return False
+    return _is_inside(state, server) and _lets_in(state, access)
 
 
 def _bind_error(server: Server) -> int | None:
@@ -215,9 +304,9 @@ def _start(server: Server, access: Access, inherited: tuple[int, ...]) -> subpro
     guests = {"token": access.token, "peers": list(access.peers)}
     with script.nameless(json.dumps(guests)) as stdin:
         process = runner.start(
-            confined.command(argv(server)),
+            command(argv(server)),
             server["netns"],
-            variables=confined.environment(),
+            variables=environment(),
             stdin=stdin,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -244,7 +333,7 @@ def start_all(servers: Sequence[Server], access: Access) -> None:
         return
     engine = engine_of(servers[0])
     for program in dict.fromkeys((script.PYTHON, engine.served_by)):
-        confined.require_program(program)
+        require_program(program)
     with engine.server_inherited() as inherited:
         started = [(server, _start(server, access, inherited)) for server in servers]
         for server, process in started:

@@ -1,22 +1,177 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""QEMU for a virtual machine: its arguments, its start and its end."""
+"""QEMU for a virtual machine: its taps, its arguments, its start and its end; and what there is of a
+lab's machines now.
+
+A tap is an open file that QEMU inherits. Taps in the fabric disappear with QEMU, however it ends.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
 import os
 import re
+import struct
 from itertools import chain
-from typing import Iterable, Mapping, Sequence
+from typing import Iterable, Iterator, Mapping, Sequence
 
-from .._base.errors import CommandError, InputError
+from .._base.errors import CommandError, InputError, LabError
+from .._base.steps import batch
 from .._host import daemons, files
-from .._host.runner import run
-from . import taps
-from .machine import MANAGEMENT, MANAGEMENT_NIC, Machine, Nic, home, kernel_folder, mac_of
-from .machine_steps import MachinesState
-from .read_machines import state_file
+from .._host.netns import inside, path_of
+from .._host.runner import apply, run
+from .machine import (
+    BRIDGE,
+    MANAGEMENT,
+    MANAGEMENT_NIC,
+    MARKER,
+    Machine,
+    Nic,
+    Tap,
+    fabric,
+    home,
+    kernel_folder,
+    mac_of,
+    netns_of,
+    tap_of,
+    wanted_taps,
+)
+from .machine_steps import MachinesState, SeenMachine
+
+# linux/if_tun.h
+DEVICE = "/dev/net/tun"
+TUNSETIFF = 0x400454CA
+TUNSETPERSIST = 0x400454CB
+IFF_TAP = 0x0002
+IFF_MULTI_QUEUE = 0x0100
+IFF_NO_PI = 0x1000
+IFF_VNET_HDR = 0x4000
+
+
+def _open(name: str, flags: int) -> int:
+    descriptor = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
+    except OSError as error:
+        os.close(descriptor)
+        raise LabError(
+            f"cannot be turned into a tap ({error.strerror})",
+            name,
+            "Check whether another QEMU has it.",
+        )
+    return descriptor
+
+
+def found(machine: Machine) -> list[Tap]:
+    """Return ``(namespace, tap)`` of the taps of a machine that are in namespaces which are not the
+    lab's own.
+    """
+    names = wanted_taps(machine)
+    return [
+        (netns, tap)
+        for netns, tap in names
+        if run(["ip", "-netns", netns, "link", "show", "dev", tap], check=False).rc == 0
+    ]
+
+
+@contextlib.contextmanager
+def opened(lab: str, machine: Machine) -> Iterator[dict[str, list[int]]]:
+    """Open the taps of a machine's NICs and bring them up: ``{device: [descriptor, ...]}``.
+
+    Those in the fabric are on its bridge. In a namespace that is given, its owner connects them.
+    There they outlive QEMU: Open vSwitch holds on to a device that is gone, and gets nothing from a
+    new one of the same name. Each packet has the header of virtio, so one machine's
+    super-packets reach the other's device whole.
+    """
+    with contextlib.ExitStack() as stack:
+        queues: dict[str, list[int]] = {}
+        for index, nic in enumerate(machine["nics"]):
+            tap = tap_of(machine["name"], index)
+            netns = netns_of(lab, nic)
+            with inside(netns):
+                queues[nic["name"]] = [_queue(stack, tap, nic) for _number in range(nic["queues"])]
+            master = "" if nic.get("netns") else f"master {BRIDGE} "
+            apply(batch([f"link set dev {tap} mtu {nic['mtu']} {master}up"], netns))
+        yield queues
+
+
+def _queue(stack: contextlib.ExitStack, tap: str, nic: Nic) -> int:
+    """Open a queue of a tap until the end of the ``stack``; return its descriptor."""
+    flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR
+    if nic["queues"] > 1:
+        flags |= IFF_MULTI_QUEUE
+    descriptor = _open(tap, flags)
+    stack.callback(os.close, descriptor)
+    if nic.get("netns"):
+        fcntl.ioctl(descriptor, TUNSETPERSIST, 1)
+    return descriptor
+
+
+VHOST = "/dev/vhost-net"
+
+
+def state_file(folder: str, machine: str) -> str:
+    """Return the file that has a machine's process, and with which options it was started."""
+    return os.path.join(home(folder, machine), "state.json")
+
+
+def read_machine(folder: str, machine: str) -> SeenMachine:
+    """Return how a machine was started (None: never), its accelerator, and its process if it is
+    alive.
+    """
+    try:
+        with open(state_file(folder, machine)) as stream:
+            state = json.load(stream)
+    except (OSError, ValueError):
+        state = {}
+    process = daemons.read(state_file(folder, machine))
+    return {
+        "spec": state.get("spec"),
+        "accel": state.get("accel"),
+        "process": process,
+        "taps": found(state["spec"]) if state.get("spec") else [],
+        "disk": os.path.exists(os.path.join(home(folder, machine), "disk")),
+    }
+
+
+def read_state(lab: str, folder: str) -> MachinesState:
+    """Return what there is of a lab: whether its folder is ours, taken by something else or free,
+    and its machines.
+    """
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    ours = MARKER in names
+    machines = [name for name in names if os.path.isdir(home(folder, name))] if ours else []
+    return {
+        "ours": ours,
+        "foreign": bool(names) and not ours,
+        "fabric": os.path.exists(path_of(fabric(lab))),
+        "keys": os.path.exists(os.path.join(folder, "host_key.pub")),
+        "machines": {name: read_machine(folder, name) for name in machines},
+    }
+
+
+def require_files(machines: Iterable[Machine]) -> None:
+    """Raise InputError where this machine lacks what a wanted machine is given: a kernel's files, or
+    vhost.
+    """
+    for machine in machines:
+        if machine.get("kernel"):
+            for name in ("vmlinuz", "initrd.img"):
+                path = os.path.join(machine["kernel"], name)
+                if not os.path.isfile(path):
+                    raise InputError(
+                        "there is no such file", path, f"Give {machine['name']} another kernel."
+                    )
+        if any(nic.get("vhost") for nic in machine["nics"]) and not os.path.exists(VHOST):
+            raise InputError(
+                "this machine has no such device",
+                VHOST,
+                f"Leave out vhost of {machine['name']}, or load the module vhost_net.",
+            )
+
 
 PROGRAM = "qemu-system-x86_64"
 ACCELERATORS = {
@@ -158,7 +313,7 @@ def accelerator(choice: str, image: str) -> str:
 
 def start(lab: str, folder: str, machine: Machine, accel: str) -> None:
     """Start a machine, and write its state file."""
-    with taps.opened(lab, machine) as descriptors:
+    with opened(lab, machine) as descriptors:
         argv = [*command(lab, folder, machine, accel, descriptors), *_confined()]
         run(argv, pass_fds=list(chain.from_iterable(descriptors.values())))
     with open(os.path.join(home(folder, machine["name"]), "pid")) as stream:

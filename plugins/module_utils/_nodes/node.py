@@ -14,7 +14,7 @@ from .._base import checks, network
 from .._base.errors import InputError
 from .._host import files
 from .._host.netns import path_of
-from .._lying_nic import faults
+from . import faults
 
 ROOT = files.STATE_FOLDER
 DEVICE = "underlay0"

@@ -14,7 +14,7 @@ from .._base.errors import ParseError
 from .._host.netns import FOLDER as NETNS_FOLDER
 from .._host.netns import path_of
 from .._host.runner import CommandResult
-from . import nic
+from . import wire
 from .node import PRIVATE, ROOT, fabric, home, lab_of
 from .node_steps import MARKER, LabState, SeenNode
 from .underlay import Links, NodeLink
@@ -118,7 +118,7 @@ def read_state(runner: Callable[..., CommandResult], lab: str, listed: Iterable[
         nodes, homes = mounts_of(names, parse_mountinfo(stream.read()))
     for name, node in nodes.items():
         node["ready"] = os.path.exists(home(name) + "/ready")
-        node["nic"] = nic.running(name)
+        node["nic"] = wire.running(name)
         node["layout"] = read_layout(name)
         node["links"] = read_links(runner, name) if name in claims and node["netns"] else {}
     return {

@@ -19,10 +19,10 @@ from typing import NamedTuple, Sequence
 
 from .._base import network
 from .._base.errors import LabError
-from . import event_format, perf_events, same_names, tracefs
-from .event_format import EventFormat
+from . import perf_events, tracefs, tracepoints
 from .reading import AtDevice, Crossed
 from .sampler import SampledDevice
+from .tracefs import EventFormat
 from .tracepoints import INTO_GRO, START_XMIT
 
 RECEIVE = "net/netif_receive_skb"
@@ -91,12 +91,12 @@ class Crossing:
     def __init__(self, devices: Sequence[SampledDevice]) -> None:
         self.process = os.getpid()
         texts = tracefs.formats(EVENTS)
-        self.layouts = {name: event_format.parse(text) for name, text in texts.items()}
+        self.layouts = {name: tracefs.parse(text) for name, text in texts.items()}
         if START_XMIT not in self.layouts or RECEIVE not in self.layouts:
             raise tracefs.unavailable("this kernel has no tracepoints of packets")
         self.sources = list(self.layouts)
         names = {device["name"] for device in devices}
-        self.namespaces = same_names.counted(names)
+        self.namespaces = tracepoints.namesakes(names)
         self.names = {network.key_of(device): device["name"] for device in devices}
         events = [perf_events.Event(self.layouts[name].number, "", PERIOD) for name in self.sources]
         self.group = perf_events.Group(events, RING_PAGES)

@@ -16,9 +16,9 @@ import threading
 from typing import Counter, Iterable, TypedDict
 
 from .._base.errors import LabError
-from . import event_format, perf_events, tracefs
-from .event_format import EventFormat
+from . import perf_events, tracefs
 from .reading import DROP_REASON
+from .tracefs import EventFormat
 
 EVENT = "skb/kfree_skb"  # a packet is freed because something went wrong; consume_skb is the rest
 OF_PACKETS = "protocol != 0"  # messages of Unix sockets and of netlink have none
@@ -124,7 +124,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self.process = os.getpid()
-        layout = event_format.parse(tracefs.formats([EVENT]).get(EVENT, ""))
+        layout = tracefs.parse(tracefs.formats([EVENT]).get(EVENT, ""))
         if "reason" not in layout.fields:  # Linux before 5.17
             raise tracefs.unavailable("drops have no reason")
         self.tally = DropTally(layout)

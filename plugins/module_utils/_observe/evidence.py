@@ -240,6 +240,15 @@ def _sample_streams(
         return _watch_streams(path, streams, tries, params, probes, before=before)
 
 
+def _all_ends_saw(path: SampledPath, samples: Look, both_ways: bool) -> bool:
+    """Return whether each device of the ends that were sampled saw the streams."""
+    return all(
+        _traffic_everywhere(devices, samples[end], both_ways)
+        for end, devices in _devices_of(path).items()
+        if end in samples
+    )
+
+
 def _watch_streams(
     path: SampledPath,
     streams: Mapping[str, subprocess.Popen[str]],
@@ -257,11 +266,7 @@ def _watch_streams(
         for _try in range(tries):
             samples = _sample_ends(path, params, len(tests) > 1, probes)
             ended = [test for test, stream in streams.items() if stream.poll() is not None]
-            done = bool(ended) or all(
-                _traffic_everywhere(devices, samples[end], len(tests) > 1)
-                for end, devices in _devices_of(path).items()
-                if end in samples
-            )
+            done = bool(ended) or _all_ends_saw(path, samples, len(tests) > 1)
             if done:
                 break
     finally:

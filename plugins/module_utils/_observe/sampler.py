@@ -2,27 +2,83 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sockets inside a network namespace, and what the kernel reports through them: features, MTU,
-packets.
+packets, and the driver's own counters, as ``ethtool -S`` shows them.
 
-Constants: linux/if_packet.h, linux/sockios.h, linux/ethtool.h.
+Constants and structures: linux/if_packet.h, linux/sockios.h, linux/ethtool.h.
 """
 
 from __future__ import annotations
 
 import ctypes
 import fcntl
+import re
 import select
 import socket
 import struct
 import time
-from typing import Iterable, NamedTuple, Sequence, TypedDict
+from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import LabError
 from .._host import netns as host_netns
 from .._host.waiting import in_thread
-from . import checksums, driver_counters, packets
-from .checksums import Frame
+from . import packets
+from .packets import Frame
+
+GDRVINFO = 0x03
+GSTRINGS = 0x1B
+GSTATS = 0x1D
+DRVINFO_SIZE = 196
+COUNT_AT = 180
+STATISTICS_SET = 1
+NAME_SIZE = 32
+SPARE = 64  # counters; a driver may add some between two questions
+# The words of drivers' counters about segmentation, merging, tunnels and checksums.
+OFFLOAD = re.compile(
+    r"tso|lso|gso|gro|lro|segment|vxlan|tnl|tunnel|encap|inner|csum|checksum|hw_gro", re.IGNORECASE
+)
+
+
+def _ethtool(sock: socket.socket, name: str, head: bytes, size: int) -> bytes:
+    data = ctypes.create_string_buffer(head, size)
+    pointer = struct.pack("P", ctypes.addressof(data))
+    fcntl.ioctl(sock, SIOCETHTOOL, struct.pack("16s24s", name.encode(), pointer))
+    return data.raw
+
+
+def read_counters(sock: socket.socket, name: str) -> dict[str, int]:
+    """Return ``{counter: value}`` of a device in the socket's network namespace; empty for a driver
+    without any.
+    """
+    try:
+        count = struct.unpack_from(
+            "I", _ethtool(sock, name, struct.pack("I", GDRVINFO), DRVINFO_SIZE), COUNT_AT
+        )[0]
+        if not count:
+            return {}
+        strings = _ethtool(
+            sock, name, struct.pack("III", GSTRINGS, STATISTICS_SET, count), 12 + NAME_SIZE * count
+        )
+        values = _ethtool(sock, name, struct.pack("II", GSTATS, count), 8 + 8 * (count + SPARE))
+    except OSError:
+        return {}
+    names = [
+        strings[12 + NAME_SIZE * index :][:NAME_SIZE].split(b"\0")[0].decode("utf-8", "replace")
+        for index in range(count)
+    ]
+    return dict(zip(names, struct.unpack_from(f"{count}Q", values, 8)))
+
+
+def increased(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return ``{counter: increase}`` of those that concern offloads and went up between two
+    readings.
+    """
+    return {
+        name: after[name] - before[name]
+        for name in sorted(before)
+        if OFFLOAD.search(name) and after.get(name, 0) > before[name]
+    }
+
 
 ETH_P_ALL = 0x0003
 SOL_PACKET = 263
@@ -149,7 +205,7 @@ class _Tap:
     def __init__(self, device: SampledDevice) -> None:
         self.device = device
         self.socket = _open_tap(device)
-        self.counters = driver_counters.read(self.socket, device["name"])
+        self.counters = read_counters(self.socket, device["name"])
         self.packets: list[packets.Packet] = []
         self.frames: list[Frame] = []  # the first that arrived, to make their checksums again
         self.bytes = {True: 0, False: 0}  # of packets that go out, and of those that come in
@@ -180,16 +236,27 @@ class _Tap:
 
     def summary(self, vxlan_port: int) -> packets.Sample:
         """Return what was heard."""
-        moved = driver_counters.moved(
-            self.counters, driver_counters.read(self.socket, self.device["name"])
-        )
+        increases = increased(self.counters, read_counters(self.socket, self.device["name"]))
         size = mtu(self.socket, self.device)
         return {
             **packets.summarise(self.packets, size),
             "mtu": size,
-            "counters": moved,
-            "checksums": checksums.counted(self.frames, vxlan_port),
+            "counters": increases,
+            "checksums": packets.counted(self.frames, vxlan_port),
         }
+
+
+def _listen(taps: Sequence[_Tap], seconds: float, vxlan_port: int, both_ways: bool) -> None:
+    """Read from taps until each has seen enough, for ``seconds`` at most."""
+    end = time.monotonic() + seconds
+    while waiting := [tap for tap in taps if not tap.enough(both_ways)]:
+        remaining = end - time.monotonic()
+        if remaining <= 0:
+            break
+        ready = select.select([tap.socket for tap in waiting], [], [], remaining)[0]
+        for tap in waiting:
+            if tap.socket in ready:
+                tap.listen(vxlan_port)
 
 
 def sample(
@@ -203,21 +270,13 @@ def sample(
 
     It ends sooner when each device has seen enough of the streams, in each direction where they run
     ``both_ways``; one that has is not read any more. A summary also has the device's ``mtu``, and
-    the ``counters`` of its driver (:func:`driver_counters.moved`).
+    the ``counters`` of its driver (:func:`increased`).
     """
     taps: list[_Tap] = []
     try:
         for device in devices:
             taps.append(_Tap(device))
-        end = time.monotonic() + seconds
-        while waiting := [tap for tap in taps if not tap.enough(both_ways)]:
-            remaining = end - time.monotonic()
-            if remaining <= 0:
-                break
-            ready = select.select([tap.socket for tap in waiting], [], [], remaining)[0]
-            for tap in waiting:
-                if tap.socket in ready:
-                    tap.listen(vxlan_port)
+        _listen(taps, seconds, vxlan_port, both_ways)
         return {network.key_of(tap.device): tap.summary(vxlan_port) for tap in taps}
     finally:
         in_thread(_close, [tap.socket for tap in taps])

@@ -6,24 +6,63 @@ GRO merges, and why packets are dropped. It sends nothing and changes nothing.
 
 A tracepoint knows the name of a device and, on a kernel that has the field ``net_cookie``, its
 namespace. Without the field all devices of this name count, whatever their namespaces:
-:mod:`.same_names` says how many there are. Drops and TCP's counters cover the whole host.
+:func:`namesakes` says how many there are. Drops and TCP's counters cover the whole host.
 
 Sources: include/trace/events/net.h, tcp.h; include/linux/skbuff.h.
 """
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import glob
 import itertools
+import os
 import re
 import socket
-from typing import Mapping, NamedTuple, Sequence, TypedDict
+from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base import network
-from . import event_format, perf_events, tracefs
+from .._base.errors import LabError
+from .._host import netns
+from . import perf_events, tracefs
 from .drop_places import EVENT as DROPPED
 from .drop_places import OF_PACKETS, Drop, DropTally
-from .event_format import EventFormat
+from .errors_seen import parse_devices
 from .sampler import open_socket
+from .tracefs import EventFormat
+
+MOST_NAMESPACES = 1000
+OF_PROCESSES = "/proc/[0-9]*/ns/net"
+
+
+def _tables_of_devices() -> dict[int, str]:
+    """Return the table of devices of each namespace that has a name or a process."""
+    tables: dict[int, str] = {}
+    for path in glob.glob(OF_PROCESSES):
+        with contextlib.suppress(OSError):  # the process has ended
+            identity = os.stat(path).st_ino
+            if identity in tables or len(tables) >= MOST_NAMESPACES:
+                continue
+            with open(path.replace("ns/net", "net/dev")) as stream:
+                tables[identity] = stream.read()
+    named = sorted(os.listdir(netns.FOLDER)) if os.path.isdir(netns.FOLDER) else []
+    for name in filter(network.is_namespace_name, named[:MOST_NAMESPACES]):
+        identity = netns.inode(netns.path_of(name)) or 0
+        with contextlib.suppress(OSError, LabError), netns.inside(name):
+            if identity not in tables:
+                with open("/proc/thread-self/net/dev") as stream:
+                    tables[identity] = stream.read()
+    return tables
+
+
+def namesakes(names: Iterable[str]) -> dict[str, int]:
+    """Return ``{name: namespaces with a device of this name}``."""
+    counts: collections.Counter[str] = collections.Counter()
+    for table in _tables_of_devices().values():
+        counts.update(parse_devices(table).keys())
+    return {name: counts[name] for name in names}
+
 
 START_XMIT = "net/net_dev_start_xmit"
 INTO_GRO = ("net/napi_gro_receive_entry", "net/napi_gro_frags_entry")
@@ -67,7 +106,7 @@ OF_HOST = {
 FIELD = re.compile(r"\b[a-z]\w*(?= [=<>&!])")  # of a condition
 
 
-class Watched(NamedTuple):
+class TracedDevice(NamedTuple):
     """A device to count at."""
 
     name: str
@@ -95,7 +134,7 @@ class _Part(NamedTuple):
     event: perf_events.Event
 
 
-def _condition(counter: Counter, device: Watched | None, fields: Mapping[str, object]) -> str:
+def _condition(counter: Counter, device: TracedDevice | None, fields: Mapping[str, object]) -> str:
     """Return the filter of a counter; ``fields`` are its tracepoint's fields."""
     terms = [counter.condition] if counter.condition else []
     if device:
@@ -110,7 +149,7 @@ def _condition(counter: Counter, device: Watched | None, fields: Mapping[str, ob
 
 
 def _parts(
-    device: Watched | None, counters: dict[str, Counter], layouts: dict[str, EventFormat]
+    device: TracedDevice | None, counters: dict[str, Counter], layouts: dict[str, EventFormat]
 ) -> list[_Part]:
     """Return the events of those counters that this kernel has."""
     parts = []
@@ -132,11 +171,11 @@ class Tracing:
     Raise LabError where the kernel or a container allows none.
     """
 
-    def __init__(self, devices: Sequence[Watched] = ()) -> None:
+    def __init__(self, devices: Sequence[TracedDevice] = ()) -> None:
         counters = [*OF_HOST.values(), *(OF_DEVICE.values() if devices else ())]
         names = itertools.chain.from_iterable(counter.events for counter in counters)
         texts = tracefs.formats(sorted(set(names)))
-        self.layouts = {name: event_format.parse(text) for name, text in texts.items()}
+        self.layouts = {name: tracefs.parse(text) for name, text in texts.items()}
         self.parts = _parts(None, OF_HOST, self.layouts)
         for device in devices:
             self.parts += _parts(device, OF_DEVICE, self.layouts)

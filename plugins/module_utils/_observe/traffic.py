@@ -17,8 +17,8 @@ from typing import Dict, NamedTuple, Sequence, TypedDict
 from .._base import network
 from .._base.errors import LabError
 from .._host import netns
-from . import errors_seen, same_names, sampler
-from .tracepoints import START_XMIT, Traced, Tracing, Watched
+from . import errors_seen, sampler, tracepoints
+from .tracepoints import START_XMIT, Traced, TracedDevice, Tracing
 
 PREVIEW = 0.5  # s
 TURN = 0.5  # s from the beginning of a turn to the beginning of the next one
@@ -52,7 +52,7 @@ class Traffic(TypedDict):
     note: str  # why tracepoints could not be counted
 
 
-class Choice(NamedTuple):
+class CountedAt(NamedTuple):
     """A device to count at, as the user names it."""
 
     name: str
@@ -89,12 +89,12 @@ def _packets(counts: dict[str, int]) -> int:
     return counts["packets_in"] + counts["packets_out"]
 
 
-def busiest(rates: Tables) -> list[Choice]:
+def busiest(rates: Tables) -> list[CountedAt]:
     """Return the devices with the most packets; the loopback device is none of them."""
     names = [key for key in rates if network.is_device_name(key) and key != "lo"]
     active = [name for name in names if _packets(rates[name])]
     active.sort(key=lambda name: -_packets(rates[name]))
-    return [Choice(name) for name in active[:MOST_DEVICES]]
+    return [CountedAt(name) for name in active[:MOST_DEVICES]]
 
 
 def share_of_time(packets_per_second: float, counters: int, cpus: int, limit: float) -> float:
@@ -105,9 +105,9 @@ def share_of_time(packets_per_second: float, counters: int, cpus: int, limit: fl
     return min(1.0, limit / load) if load else 1.0
 
 
-def _watched(choice: Choice) -> Watched:
+def _watched(choice: CountedAt) -> TracedDevice:
     with sampler.open_socket(socket.AF_INET, socket.SOCK_DGRAM, netns=choice.netns) as sock:
-        return Watched(choice.name, choice.netns, sampler.mtu(sock, {"name": choice.name}))
+        return TracedDevice(choice.name, choice.netns, sampler.mtu(sock, {"name": choice.name}))
 
 
 def _count(tracing: Tracing, seconds: float, share: float) -> float:
@@ -140,7 +140,7 @@ class _Turns(NamedTuple):
     met: int = 0  # by each packet
 
 
-def _trace(devices: Sequence[Watched], rate: float, seconds: float, limit: float) -> _Turns:
+def _trace(devices: Sequence[TracedDevice], rate: float, seconds: float, limit: float) -> _Turns:
     """Count with tracepoints at a ``rate`` of packets per second, or say why that is not possible."""
     try:
         tracing = Tracing(devices)
@@ -156,7 +156,7 @@ def _trace(devices: Sequence[Watched], rate: float, seconds: float, limit: float
         tracing.close()
 
 
-def watch(choices: Sequence[Choice], seconds: float, limit: float) -> Traffic:
+def watch(choices: Sequence[CountedAt], seconds: float, limit: float) -> Traffic:
     """Count for ``seconds``; ``limit`` is the share of the host's CPU time that it may cost."""
     used = time.process_time()
     spaces = list(dict.fromkeys([None, *(choice.netns for choice in choices)]))
@@ -192,9 +192,9 @@ def _increases(before: Tables, after: Tables) -> Tables:
     return {key: increase(before.get(key, {}), counts) for key, counts in after.items()}
 
 
-def _rows(devices: Sequence[Watched], moved_in_all: Tables) -> Tables:
+def _rows(devices: Sequence[TracedDevice], moved_in_all: Tables) -> Tables:
     """Return what moved at each device, its MTU, and how many namespaces have its name."""
-    names = same_names.counted(device.name for device in devices)
+    names = tracepoints.namesakes(device.name for device in devices)
     rows = {}
     for device in devices:
         key = network.device_key(device.name, device.netns)

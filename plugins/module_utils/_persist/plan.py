@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Dict, NamedTuple, TypedDict
 
 from .._base.errors import LabError
+from .._kinds.kind import Asked, Values
 from .._kinds.sysfs import QUEUE
-from . import commands, link_file, networkmanager
+from . import managers
 
 SCHEMA = 1
 UNITS = "/etc/systemd/system/"
@@ -58,7 +59,7 @@ class Wanted(NamedTuple):
     notes: list[str]
 
 
-def wanted_of(name: str, settings: Mapping[str, Any], manager: Seen) -> Wanted:
+def wanted_of(name: str, settings: Asked, manager: Seen) -> Wanted:
     """Return what makes the settings of one device last."""
     if manager.kind == "none":
         return Wanted(
@@ -66,37 +67,35 @@ def wanted_of(name: str, settings: Mapping[str, Any], manager: Seen) -> Wanted:
         )
     if manager.kind == "ifupdown":
         return Wanted(
-            {IF_UP + re.sub(r"[^A-Za-z0-9_-]", "_", name): commands.script(name, settings)}, {}, []
+            {IF_UP + re.sub(r"[^A-Za-z0-9_-]", "_", name): managers.script(name, settings)}, {}, []
         )
     target, rest = _expressed(name, settings, manager)
     if rest:
-        unit = commands.unit_name(name)
-        target.files[UNITS + unit] = commands.unit(name, rest)
+        unit = managers.unit_name(name)
+        target.files[UNITS + unit] = managers.unit(name, rest)
         names = ", ".join(_names(rest))
         target.notes.append(f"{name}: {manager.kind} cannot express {names}; unit {unit} sets it")
     return target
 
 
-def _expressed(
-    name: str, settings: Mapping[str, Any], manager: Seen
-) -> tuple[Wanted, dict[str, Any]]:
+def _expressed(name: str, settings: Asked, manager: Seen) -> tuple[Wanted, Asked]:
     """Return what the host's own configuration expresses, and the settings that it cannot."""
     target = Wanted({}, {}, [])
     rest = dict(settings)
     if manager.kind == "systemd_link":
-        keys, rest = link_file.split(settings)
+        keys, rest = managers.link_keys(settings)
         if keys:
-            target.files[link_file.path_of(name)] = link_file.text_of(
+            target.files[managers.link_path(name)] = managers.link_text(
                 manager.match, keys, manager.base, manager.base_text
             )
     if manager.kind == "networkmanager":
-        values, rest = networkmanager.split(settings)
+        values, rest = managers.connection_properties(settings)
         if values:
             target.properties[manager.connection] = values
     return target, {kind: values for kind, values in rest.items() if values}
 
 
-def _names(settings: Mapping[str, Any]) -> list[str]:
+def _names(settings: Asked) -> list[str]:
     """Return what settings are called, in order; queues are called as their kind."""
     names: set[str] = set()
     for group, values in settings.items():
@@ -169,7 +168,7 @@ def check_unchanged(state: Persisted, files: Mapping[str, str | None]) -> None:
 
 def next_state(
     state: Persisted,
-    devices: Mapping[str, dict[str, Any]],
+    devices: Mapping[str, dict[str, Values]],
     target: Wanted,
     files: Mapping[str, str | None],
     properties: Mapping[str, Mapping[str, str]],
@@ -228,11 +227,13 @@ def steps(
     switch = ["systemctl", "disable", "--quiet"]
     gone = [[*switch, unit] for unit, text in units.items() if text is None]
     after = []
-    if any(path.startswith(link_file.FOLDER) for path in files):
+    if any(path.startswith(managers.FOLDER) for path in files):
         after.append(["udevadm", "control", "--reload"])
     if units:
         after.append(["systemctl", "daemon-reload"])
     switch = ["systemctl", "enable", "--quiet"]
     after += [[*switch, unit] for unit, text in units.items() if text is not None]
-    after += [networkmanager.modify(uuid, values) for uuid, values in sorted(properties.items())]
+    after += [
+        managers.modify_connection(uuid, values) for uuid, values in sorted(properties.items())
+    ]
     return gone, after

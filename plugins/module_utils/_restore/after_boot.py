@@ -15,9 +15,9 @@ import contextlib
 import os
 
 from .._base.quoting import exec_start
-from .._host import daemons, files, program, script
-from .._host.apply import apply
-from .._ovs import service
+from .._host import daemons, files, script
+from .._host.runner import apply
+from .._ovs import database
 from .._ovs.switch_plan import plan_absent, service_of
 from . import snapshot
 
@@ -44,17 +44,17 @@ WantedBy=multi-user.target
 
 def main_for(bridge: str, manager: str) -> str | None:
     """Return the program that removes the bridge, or None on a node that systemd does not boot."""
-    return MAIN.format(program.PACKAGE, bridge, manager) if program.by_systemd() else None
+    return MAIN.format(script.PACKAGE, bridge, manager) if script.by_systemd() else None
 
 
 def planned() -> str | None:
     """Return the program that the next boot runs, or None."""
-    return program.main_of(PROGRAM) if os.path.exists(UNIT) and os.path.lexists(LINK) else None
+    return script.main_of(PROGRAM) if os.path.exists(UNIT) and os.path.lexists(LINK) else None
 
 
 def plan(main: str) -> None:
     """Have the next boot run a program of :func:`main_for`."""
-    program.write(PROGRAM, main)
+    script.write_program(PROGRAM, main)
     files.write(UNIT, TEXT.format(start=exec_start(script.argv_of_zip(PROGRAM))))
     files.make_folders(os.path.dirname(LINK))
     if not os.path.lexists(LINK):
@@ -76,6 +76,6 @@ def end(bridge: str, manager: str) -> None:
     Raises :class:`LabError` where the bridge has ports of others; then all of it stays for the next
     boot.
     """
-    apply(plan_absent(service.read(), bridge, service_of(service.unit_of(manager))))
+    apply(plan_absent(database.switch_seen(), bridge, service_of(database.unit_of(manager))))
     snapshot.remove(snapshot.PATH)
     forget()

@@ -7,11 +7,11 @@ restores; and which of these settings differ now.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, TypedDict
+from typing import Any, Iterable, TypedDict
 
 from .._base.network import key_of
+from .._kinds.kind import Item, Values
 from .._kinds.kinds import DEVICE_KINDS
-from .identity import Item
 from .snapshot import SCHEMA, AppliedSettings, Snapshot
 
 # What a kind is called, by the key under which its settings are kept.
@@ -36,7 +36,7 @@ class DeviceDrift(TypedDict):
     drifted: list[Drifted]
 
 
-def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def _differing(old: Values, new: Values) -> Values:
     return {name: value for name, value in old.items() if name in new and new[name] != value}
 
 
@@ -157,7 +157,7 @@ def _rows(applied: Item, now: Item) -> list[Drifted]:
     return rows
 
 
-def _count(applied: Mapping[str, Any]) -> int:
+def _count(applied: Item) -> int:
     return sum(len(applied.get(key, {})) for key in KEPT)
 
 

@@ -26,20 +26,19 @@ import time
 from typing import Iterable, NamedTuple, Sequence, Union
 
 from .._base.errors import LabError
-from .._host import daemons, program, script
+from .._host import daemons, script
 from .._host.daemons import ProcessState
 from .._host.runner import run, start
 from .._host.waiting import wait_until
-from . import fired_mark, harm, node_lease, protection, restore, salvage, settings_lock, snapshot
+from . import fired_mark, harm, node_lease, protection, restore, snapshot
 from .fired_mark import ARMED
-from .harm import HarmWatch, Watchlist
+from .harm import HarmWatch, StrikingWatch, Watchlist
 from .node_lease import STATE
 from .sign_of_life import ALIVE, FIRED, HEARTBEAT, NOBODY, STRUCK, WATCHED, fired, renew
-from .striking_watch import StrikingWatch
 
 PROGRAM = "/run/offload-lab/dead_man_switch.zip"
 UNIT = "offload-lab-dead-man-switch"
-MAIN = f"from {program.PACKAGE}._restore import dead_man\ndead_man.begin()\n"
+MAIN = f"from {script.PACKAGE}._restore import dead_man\ndead_man.begin()\n"
 # A heartbeat has stopped after this silence, or after four of its longest pauses so far: the bound
 # follows the pace of this controller and this node. The pace is known after a few beats; until then the
 # bound is a longer one.
@@ -122,7 +121,7 @@ def begin() -> None:
     again where it is killed: systemd does that, or a process of our own.
     """
     protection.from_oom_killer()
-    if program.by_systemd():
+    if script.by_systemd():
         main()
     else:
         protection.supervise(main)
@@ -243,7 +242,7 @@ def _attempt(path: str) -> Attempt:
     except Exception as error:
         problem = str(error) if isinstance(error, LabError) else f"{path}: {error!r:.300}"
     try:
-        return Attempt(True, True, [problem, *salvage.restore_parts(path)])
+        return Attempt(True, True, [problem, *restore.restore_parts(path)])
     except Exception as error:
         return Attempt(True, True, [problem, f"{error!r:.300}"])
 
@@ -258,7 +257,7 @@ def _restore(path: str, reason: str) -> None:
     pause = FIRST_PAUSE_S
     patience = LOCK_S
     while True:
-        with settings_lock.held_if_free(patience) as alone:
+        with node_lease.settings_held_if_free(patience) as alone:
             attempt = _attempt(path)
             if not attempt.exists:
                 return  # a controller has read the node back
@@ -286,7 +285,7 @@ def _restore_in_strike(path: str) -> bool:
     until = time.monotonic() + STRIKE_S
     patience = LOCK_S
     while time.monotonic() < until:
-        with settings_lock.held_if_free(patience) as alone:
+        with node_lease.settings_held_if_free(patience) as alone:
             attempt = _attempt(path)
             if attempt.problems:
                 return False
@@ -319,13 +318,13 @@ def arm(minutes: float, path: str, watched: Watchlist | None = None) -> ProcessS
     """Start the switch, instead of one that waits already, and return what :func:`find` then finds."""
     before = before_armed()
     disarm()
-    program.write(PROGRAM, MAIN)
+    script.write_program(PROGRAM, MAIN)
     harm.remember(watched)
     fired_mark.prepare()
     with open(ALIVE, "w"):
         pass
     argv = [*script.argv_of_zip(PROGRAM), str(minutes), path, *before]
-    if program.by_systemd():
+    if script.by_systemd():
         run(protection.by_systemd(UNIT, argv))
         started = wait_until(lambda: find() is not None, _unit_runs)
     else:
@@ -356,7 +355,7 @@ def _unit_runs() -> bool:
 def disarm() -> None:
     """End the switch and remove all it has on the node; first what would start it again."""
     if os.path.exists(STATE):
-        if program.by_systemd():
+        if script.by_systemd():
             run(["systemctl", "stop", UNIT], check=False)
         daemons.stop(filter(None, [_parent()]))
         daemons.stop(filter(None, [find()]))

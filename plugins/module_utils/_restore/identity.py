@@ -18,13 +18,13 @@ import fcntl
 import os
 import socket
 import struct
-from typing import Any, Dict, Iterable, Iterator, NamedTuple, TypedDict, cast
+from typing import Iterable, Iterator, NamedTuple, TypedDict, cast
 
 from .._base import network
 from .._base.errors import InputError
 from .._host import netns as namespaces
+from .._kinds.kind import Item
 
-Item = Dict[str, Any]  # a device, and what is to be restored of it, by kind
 SIOCETHTOOL = 0x8946  # linux/sockios.h
 SIOCGIFHWADDR = 0x8927
 DRIVER_INFO = struct.Struct("=I32s32s32s32s32s12x5I")  # struct ethtool_drvinfo

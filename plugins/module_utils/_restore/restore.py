@@ -3,17 +3,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Restore a node from its snapshot with nothing but the node; the module restore and the dead man's
 switch do this.
+
+The parts of a snapshot of an odd shape are restored one by one: a part that fails leaves the others to
+be restored.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterable, List, TypedDict, cast
+import json
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, TypedDict, cast
 
 from .._base import network
 from .._base.errors import LabError
 from .._base.steps import Step, shown
-from .._host.apply import apply
+from .._host.runner import apply
 from .._host.waiting import PATIENCE
 from .._iproute import read
 from .._iproute.link_plan import plan as plan_links
@@ -21,18 +25,71 @@ from .._iproute.link_plan import wanted_devices
 from .._kinds.change import (
     plan_device,
     read_all,
-    report,
+    report_of,
     steps_of,
 )
 from .._kinds.devices import parse_devices
+from .._kinds.kind import Item
 from .._lab import vxlan_devices
-from .._ovs import buffers as packet_sockets
 from .._ovs import database
-from . import fired_mark, identity, node_state, settings
+from .._ovs import database as packet_sockets
+from .._ovs.ovs_state import owner_of, transaction
+from .._ovs.ports import map_commands
+from . import fired_mark, identity, settings
 from . import snapshot as restore_snapshot
 from .applied import still_applied
-from .identity import Item
-from .snapshot import KeptApplied, Other, Snapshot
+from .snapshot import KeptApplied, Other, Snapshot, Switch
+
+
+def read_ovs() -> Switch:
+    """Return ``{"tunnels": {port: options}, "buffers": {port: receive buffer in bytes}}`` of the
+    lab's own ports.
+
+    Nothing where Open vSwitch does not run. No key of its ``other_config`` is kept: a campaign
+    changes none of them.
+    """
+    state = database.read(missing_ok=True)
+    if not state["running"]:
+        return {}
+    of_lab = {name: port for name, port in state["ports"].items() if owner_of(port)}
+    return {
+        "tunnels": {
+            name: dict(port["interface"].get("options") or {})
+            for name, port in of_lab.items()
+            if port["interface"].get("type") == "vxlan"
+        },
+        "buffers": {name: size for name, size in database.port_buffers().items() if name in of_lab},
+    }
+
+
+def read_other() -> Other:
+    """Return ``{"ovs": ..., "vxlan": ...}`` of a node."""
+    return {
+        "ovs": read_ovs(),
+        "vxlan": vxlan_devices.saved(*vxlan_devices.read()),
+    }
+
+
+def buffer_changes(saved: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Return ``{device: size}`` of the receive buffers that are not as saved; a device that is gone
+    is left out.
+    """
+    return {name: saved[name] for name in sorted(set(saved) & set(now)) if saved[name] != now[name]}
+
+
+def ovs_steps(saved: Switch, now: Switch) -> list[Step]:
+    """Return the one transaction, as a list of steps, that brings the options of the lab's own
+    tunnels back.
+
+    ``now`` has the lab's own ports alone, so a port of others is left alone even where an old
+    snapshot has it.
+    """
+    commands = []
+    for name, options in sorted(saved.get("tunnels", {}).items()):
+        if name in now.get("tunnels", {}):
+            commands += map_commands("Interface", name, "options", now["tunnels"][name], options)
+    return [transaction(commands)] if commands else []
+
 
 # A bit may wait for another one, a queue for its channel: each round sets what has become possible
 ROUNDS = 4
@@ -96,7 +153,7 @@ def _devices_step(snapshot: Snapshot, dry: bool) -> tuple[Commands, dict[str, An
         state = states[device.key]
         plans = plan_device(device, state, True)
         steps = steps_of(device, plans)
-        missing = report(device, plans, state, state)["not_honoured"]
+        missing = report_of(device, plans, state, state)["not_honoured"]
         if missing:
             wrong[device.key] = missing
         commands += _words(steps)
@@ -110,7 +167,7 @@ def _tunnels_step(other: Other, dry: bool) -> Commands:
     if other.get("vxlan"):
         steps += vxlan_devices.steps(other["vxlan"], *vxlan_devices.read())
     if other.get("ovs"):
-        steps += node_state.ovs_steps(other["ovs"], node_state.read_ovs())
+        steps += ovs_steps(other["ovs"], read_ovs())
     if not dry:
         apply(steps)
     return _words(steps)
@@ -118,8 +175,8 @@ def _tunnels_step(other: Other, dry: bool) -> Commands:
 
 def _buffers_step(other: Other, dry: bool) -> Commands:
     """Bring receive buffers back, after tunnels: a recreated tunnel has a new socket."""
-    sizes = node_state.read_ovs().get("buffers", {})
-    buffers = node_state.buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
+    sizes = read_ovs().get("buffers", {})
+    buffers = buffer_changes(other.get("ovs", {}).get("buffers", {}), sizes)
     if buffers and not dry:
         packet_sockets.set_sizes(database.pid("ovs-vswitchd"), buffers)
     return [["setsockopt", name, "SO_RCVBUF", str(size)] for name, size in buffers.items()]
@@ -270,3 +327,51 @@ def _still_applied(snapshot: Snapshot) -> Snapshot:
     places = [{"name": item["name"], "netns": item["netns"]} for item in originals]
     now = settings.read_settings(places, missing="skip")
     return {**snapshot, "devices": still_applied(originals, set_then, now)}
+
+
+Content = Dict[str, Any]  # of a snapshot's file, whatever is in it
+
+
+def _rows(content: Content, key: str) -> list[Any]:
+    rows = content.get(key)
+    return rows if isinstance(rows, list) else []
+
+
+def _same(device: Any, other: Any) -> bool:
+    """Return whether two rows of a snapshot are of one device."""
+    pair = (device, other)
+    if not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in pair):
+        return False
+    return network.key_of(device) == network.key_of(other)
+
+
+def parts(content: Content) -> Iterator[tuple[str, Content]]:
+    """Yield ``(name, snapshot)`` for each link, each device and each other thing of a snapshot."""
+    empty = {**content, "devices": [], "links": [], "other": {}}
+    for row in _rows(content, "links"):
+        yield f"link {row!r:.80}", {**empty, "links": [row]}
+    for row in _rows(content, "devices"):
+        links = [link for link in _rows(content, "links") if _same(link, row)]
+        name = row.get("name") if isinstance(row, dict) else row
+        yield f"device {name!r:.80}", {**empty, "devices": [row], "links": links}
+    other = content.get("other")
+    for name, row in other.items() if isinstance(other, dict) else ():
+        yield f"{name!r:.80}", {**empty, "other": {name: row}}
+
+
+def restore_parts(path: str) -> list[str]:
+    """Restore each part of a snapshot that can be restored; return what is wrong with the others."""
+    try:
+        with open(path) as stream:
+            content = json.load(stream)
+    except (OSError, ValueError, RecursionError) as error:
+        return [f"{path} cannot be read ({error})"]
+    if not isinstance(content, dict):
+        return [f"{path} is not a snapshot"]
+    problems = []
+    for name, part in parts(content):
+        try:
+            bring_back(cast(Snapshot, part))
+        except Exception as error:  # whatever it is, the other parts must be restored
+            problems.append(f"{name}: {error!r:.300}")
+    return problems

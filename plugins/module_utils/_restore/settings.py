@@ -9,8 +9,8 @@ from typing import Any
 
 from .._base.network import HOST
 from .._kinds.devices import parse_devices
-from .._kinds.info import FLOW_TYPES, RESTORED, host_item, read, restore_item
-from .identity import Item
+from .._kinds.info import FLOW_TYPES, RESTORED, Gathering, host_item, read, restore_item
+from .._kinds.kind import Item
 from .snapshot import exists
 
 
@@ -29,8 +29,13 @@ def read_settings(items: list[Any], missing: str) -> list[Item]:
     """
     requested = items if missing == "error" else present(items)
     of_devices = [item for item in requested if not _is_host(item)]
-    options = {"netns": None, "gather": RESTORED, "flow_types": FLOW_TYPES}
-    devices = read({**options, "devices": of_devices}) if of_devices else {}
+    gathering: Gathering = {
+        "devices": of_devices,
+        "netns": None,
+        "gather": RESTORED,
+        "flow_types": FLOW_TYPES,
+    }
+    devices = read(gathering) if of_devices else {}
     settings = [restore_item(device) for device in devices.values()]
     host = host_item() if len(of_devices) < len(requested) else {}
     return [*settings, host] if host else settings

@@ -17,8 +17,8 @@ from .._base import network
 from .._base.errors import InputError, LabError
 from .._host import files, netns
 from .._host.waiting import PATIENCE, wait_until
+from .._kinds.kind import Item
 from . import identity
-from .identity import Item
 
 PATH = "/var/lib/offload-lab/snapshot.json"  # where it is by default
 SCHEMA = 2

@@ -12,9 +12,9 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 
-from .._host.apply import guarded
 from .._host.module import Returned
-from . import settings_lock, strikes
+from .._host.runner import guarded
+from . import node_lease, strikes
 from .sign_of_life import renew
 
 OPTIONS: dict[str, Any] = {
@@ -42,7 +42,7 @@ def watched(params: Mapping[str, Any], check_mode: bool) -> Iterator[None]:
         renew(lease=lease)
         strikes.check()
 
-    with settings_lock.held() as lock:
+    with node_lease.settings_held() as lock:
         renew(snapshot, lease)
         if params.get("after_strike"):
             strikes.end(lease)

@@ -1,32 +1,41 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the variables of role measure say of a campaign and its hosts, as ``_campaign/loop.py`` takes it."""
+"""What the variables of role measure say of a campaign and its hosts, as ``_campaign/loop.py`` takes it;
+and what the workers of one task tell each other: what each has set at its host.
+
+Each host of a task has a worker of its own. A client measures when its partners have the profile, and
+learns that from files in the temporary folder of this run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from ansible.template import Templar
 
+from ...module_utils._base.errors import LabError
 from .._campaign.loop import (
     APPLIED,
     TIMESTAMPS,
     Applied,
-    Conditions,
-    Host,
-    Member,
-    Planned,
+    ClientFacts,
+    HostFacts,
+    KeptSnapshot,
+    PlanOfVisit,
     RoleOptions,
-    Snapshot,
     VisitStep,
     Work,
     applied_by,
     in_order,
     partners,
 )
-from .._paths.path import Devices
+from .._paths.path import CampaignHost, Devices
 from .controller import TaskVars
 
 
@@ -40,7 +49,7 @@ class MeasureRole:
         self.templar = templar
         self.variables = task_vars
         self.name: str = task_vars["inventory_hostname"]
-        self.member: Member = task_vars["__offload_lab_kept"]
+        self.member: CampaignHost = task_vars["__offload_lab_kept"]
         self.playing: list[str] = task_vars["ansible_play_hosts"]
 
     def _option(self, name: str, default: object = None) -> Any:
@@ -62,13 +71,13 @@ class MeasureRole:
             allow_management_device=self._option("allow_management_device"),
         )
 
-    def planned(self) -> Planned:
+    def planned(self) -> PlanOfVisit:
         """Return the plan, with the profiles that were decided since."""
         plan = self.variables["offload_lab_plan"]
         profiles = dict(plan["profiles"])
         for name in ("__offload_lab_searched", "__offload_lab_confirmation"):
             profiles.update(self.variables.get(name, {}).get("profiles") or {})
-        return Planned(
+        return PlanOfVisit(
             plan_file=plan["plan_file"],
             record=plan["record"],
             design=plan["design"],
@@ -83,18 +92,18 @@ class MeasureRole:
         """Return a step with what is the same for all hosts."""
         return Work(self.planned(), self.options(), step)
 
-    def conditions(self) -> Conditions:
+    def conditions(self) -> ClientFacts:
         """Return what the manifest says of this host."""
         read = self.variables["__offload_lab_conditions"]
         speeds = [link.get("speed_mbps") for link in read["links"].values()]
         timestamps = str(read["host"]["sysctls"].get(TIMESTAMPS, "1"))
-        return Conditions(timestamps != "0", (speeds or [0])[0] or 0)
+        return ClientFacts(timestamps != "0", (speeds or [0])[0] or 0)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> KeptSnapshot:
         """Return the snapshot of this host."""
         kept = self.variables["__offload_lab_snapshot"]
         lease = self.variables.get("__offload_lab_lease", {}).get("lease") or ""
-        return Snapshot(kept["path"], kept.get("devices", ()), lease)
+        return KeptSnapshot(kept["path"], kept.get("devices", ()), lease)
 
     def _of(self, host: str, name: str) -> Any:
         return self.variables["hostvars"][host].get(name)
@@ -112,11 +121,11 @@ class MeasureRole:
         devices: Devices = self._of(self.name, "offload_lab_devices")
         return devices
 
-    def host(self, name: str, applied: Mapping[str, Applied | None]) -> Host:
+    def host(self, name: str, applied: Mapping[str, Applied | None]) -> HostFacts:
         """Return what measuring needs to know of a host."""
         probe = self._of(name, "__offload_lab_probe") or {}
         servers = self._of(name, "__offload_lab_servers") or {}
-        return Host(
+        return HostFacts(
             name=name,
             devices=self._of(name, "offload_lab_devices"),
             endpoints=self._of(name, "offload_lab_endpoints") or {},
@@ -125,3 +134,44 @@ class MeasureRole:
             servers_token=servers.get("token", ""),
             applied=applied.get(name),
         )
+
+
+PATIENCE = 900.0  # s, for the module at another host
+PAUSE = 0.005  # s
+
+
+class SharedResults:
+    """The results of one task, by host."""
+
+    def __init__(self, folder: str, task: str) -> None:
+        self.prefix = os.path.join(folder, f"offload-lab-{task}-")
+        self.controller = os.getppid()
+
+    def _path(self, host: str) -> str:
+        return self.prefix + quote(host, safe="")
+
+    def publish(self, host: str, result: dict[str, Any]) -> None:
+        """Let the other workers read what module ethtool returned at a host, empty where it did not."""
+        path = self._path(host)
+        with open(f"{path}.new", "w", encoding="utf-8") as stream:
+            json.dump(applied_by(result), stream)
+        os.replace(f"{path}.new", path)
+
+    def wait_for(self, hosts: Iterable[str]) -> dict[str, Applied | None]:
+        """Return what was set at each of the hosts, once all of them have ended."""
+        end = time.monotonic() + PATIENCE
+        return {host: self._wait(host, end) for host in hosts}
+
+    def _wait(self, host: str, end: float) -> Applied | None:
+        while True:
+            try:
+                with open(self._path(host), encoding="utf-8") as stream:
+                    applied: Applied | None = json.load(stream)
+                    return applied
+            except FileNotFoundError:
+                pass
+            if os.getppid() != self.controller:
+                raise LabError("the controller of this task is gone", host)
+            if time.monotonic() > end:
+                raise LabError(f"it has not set the profile within {PATIENCE:.0f} s", host)
+            time.sleep(PAUSE)

@@ -13,8 +13,7 @@ from typing import Any, Optional
 
 from ...module_utils._base.errors import LabError
 from ...module_utils._base.network import HOST
-from ...module_utils._ethtool.alias import resolve
-from ...module_utils._ethtool.features import Features
+from ...module_utils._ethtool.features import Features, resolve
 from ...module_utils._kinds.host import NODE
 from ...module_utils._kinds.kinds import KINDS
 from .._campaign.nouns import Factor, Levels, Plan

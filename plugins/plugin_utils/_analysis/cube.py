@@ -24,7 +24,7 @@ from .._statistics.components import Scatter, components
 from .._statistics.effects import logs
 from .._statistics.libraries import np
 from .._trials import payload
-from .._trials.crossed import Counts, counts_of
+from .._trials.damage import Counts, counts_of
 from .._trials.guards import excluded
 from .._trials.nouns import Trial
 from .metrics import MAIN, order, values_of

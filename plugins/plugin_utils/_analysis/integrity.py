@@ -18,7 +18,7 @@ from ...module_utils._engines.payload.result import Example, Size
 from .._campaign.factors import all_off
 from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Plan
 from .._campaign.plan_file import paths_of
-from .._known_cases.known_cases import Host, KnownCase, like
+from .._known_cases.known_cases import KnownCase, KnownHost, like
 from .._statistics.exact import highest_share
 from .._statistics.rules import ALPHA
 from .._trials.payload import (
@@ -212,7 +212,7 @@ def hops_of(plan: Plan, row: PathVerdict, checks: Checks) -> list[list[Hop]]:
     return hops_of_kinds
 
 
-def known_cases_of(plan: Plan, row: PathVerdict, hosts: Sequence[Host]) -> list[KnownCase]:
+def known_cases_of(plan: Plan, row: PathVerdict, hosts: Sequence[KnownHost]) -> list[KnownCase]:
     """Return the known cases that are like what is broken on a path."""
     around = paths_of(plan).named(row.path).encapsulation.name
     return like(hosts, around, blamed_settings(plan, row))

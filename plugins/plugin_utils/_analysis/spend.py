@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .._campaign.dry_run import effects_of
-from .._campaign.lengths import first_blocks
 from .._campaign.nouns import Campaign, Plan, Spending
 from .._campaign.spending import (
     KEPT,
@@ -24,7 +23,7 @@ from .._campaign.spending import (
     with_length_by_scatter,
 )
 from .._campaign.visits import VISIT_SECONDS, chosen_length, confirmation_cost, workloads_at
-from .._campaign.workloads import seconds_of
+from .._campaign.workloads import first_blocks, seconds_of
 from .._statistics.components import Scatter
 from .._trials import progress
 from .._trials.nouns import Trial

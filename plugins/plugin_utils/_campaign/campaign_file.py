@@ -17,13 +17,11 @@ from ...module_utils._base.errors import InputError
 from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Pair
 from .._statistics.rules import MATTERS
-from . import lengths
-from .factors import read_factor
-from .needs import check_needs
+from .factors import check_needs, read_factor
 from .nouns import Campaign, Factor
-from .rounds import everybody
 from .schema import validate
-from .workloads import CHECK, limit_rate, payload_check, read_workload
+from .visits import everybody
+from .workloads import CHECK, begin_lengths, limit_rate, payload_check, read_workload, take_duration
 
 DEFAULTS: dict[str, Any] = {
     "seed": 1,
@@ -266,7 +264,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
     """Replace the short forms of a campaign by the forms of plan.json."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
-    lengths.take(full, where)
+    take_duration(full, where)
     factors: list[Factor] = []
     for entry in full["factors"]:
         factors += read_factor(entry, full, known)
@@ -275,7 +273,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
     full["workloads"] = [
         read_workload(entry, full["duration"], full["engine"]) for entry in full["workloads"]
     ]
-    lengths.begin(full)
+    begin_lengths(full)
     full["verify"] = payload_check(full["workloads"], full["duration"]) if full["verify"] else None
     if full["limit_mbps"]:
         _limit(full)

@@ -20,7 +20,6 @@ from .._statistics.looks import Look
 from .._statistics.rules import FEWEST_BLOCKS, INTERVAL_BLOCKS
 from .factors import settings_of
 from .interim import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, planned_tests, stages
-from .lengths import FIRST_BLOCKS, MOST_BLOCKS, SHORT_OF_TIME, first_blocks, with_length
 from .nouns import (
     AS_FOUND,
     Campaign,
@@ -32,17 +31,20 @@ from .nouns import (
     TimePlan,
 )
 from .profiles import MOST_PROFILES, profiles_of
-from .rounds import check, check_engines, rounds_of
 from .screen import ordered
 from .visits import (
     MTU_SECONDS,
     SCHEMA,
     block_seconds,
+    check,
+    check_engines,
     confirmation_cost,
     control_visits,
+    rounds_of,
     visits_of,
     visits_per_block,
 )
+from .workloads import FIRST_BLOCKS, MOST_BLOCKS, SHORT_OF_TIME, first_blocks, with_length
 
 MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end earlier
 MOST_CELLS = 500_000  # trials of a plan, without its confirmation

@@ -11,8 +11,8 @@ from .._statistics.components import Scatter
 from .._statistics.rules import FEWEST_BLOCKS
 from .._statistics.text import too_few_blocks
 from .design import comparisons
+from .forwarding import left_out
 from .interim import NAMED
-from .lacking import left_out
 from .nouns import Factor, Plan, SearchLimits
 from .plan_file import paths_of
 from .visits import MORE_TRIALS, block_seconds, confirmation_cost, control_visits

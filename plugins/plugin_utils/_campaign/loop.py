@@ -13,28 +13,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 
-from .._paths.path import UNDERLAY, Devices, Endpoints, Pair
+from ...module_utils._base.network import VLAN_TAG
+from .._paths.path import UNDERLAY, CampaignHost, Devices, Endpoints, Pair
 from .nouns import Settings
 
 TIMESTAMPS = "net.ipv4.tcp_timestamps"
-VLAN_TAG = 4  # bytes
 AS_FOUND = "as_found"  # the profile of design integrity that is the node's own state
 APPLIED = "__offload_lab_applied"  # the variable of a host with the last result of module ethtool
 PAYLOAD = ["PAYLOAD"]  # the tests of a campaign that only checks the payload
 Results = dict[str, Any]  # {device: result of module ethtool}
 Arguments = dict[str, Any]  # of a module
-
-
-class Member(TypedDict):
-    """The part of a host in a campaign, see ``_lab/guests.py``."""
-
-    member: bool
-    end: str
-    pairs: list[Pair]
-    partners: list[str]
-    needed: list[str]
-    rests: dict[str, list[str]]
-    elsewhere: list[str]
 
 
 class VisitStep(TypedDict):
@@ -59,7 +47,7 @@ class Applied(TypedDict):
 
 
 @dataclass(frozen=True)
-class Host:
+class HostFacts:
     """The facts of a host that a visit needs."""
 
     name: str
@@ -88,7 +76,7 @@ class RoleOptions:
 
 
 @dataclass(frozen=True)
-class Conditions:
+class ClientFacts:
     """The facts of the client in the manifest."""
 
     timestamps: bool
@@ -96,7 +84,7 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlanOfVisit:
     """The part of a plan that a visit needs."""
 
     plan_file: str
@@ -113,13 +101,13 @@ class Planned:
 class Work:
     """A step, with the plan and the options that all its hosts share."""
 
-    plan: Planned
+    plan: PlanOfVisit
     options: RoleOptions
     step: VisitStep
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class KeptSnapshot:
     """The snapshot of a node, and the campaign's lease on the node."""
 
     path: str
@@ -127,7 +115,7 @@ class Snapshot:
     lease: str
 
 
-def partners(member: Member, in_order: Collection[str]) -> list[str]:
+def partners(member: CampaignHost, in_order: Collection[str]) -> list[str]:
     """Return the partners of a host that are ready; ``in_order`` are the hosts with the newest
     profile.
     """
@@ -143,7 +131,7 @@ def in_order(hosts: Mapping[str, Applied | None]) -> list[str]:
     return [name for name, applied in hosts.items() if applied is not None]
 
 
-def awaited(member: Member, playing: Collection[str]) -> list[str]:
+def awaited(member: CampaignHost, playing: Collection[str]) -> list[str]:
     """Return the hosts for whose profile a client waits before it measures."""
     return [name for name in member["needed"] if name in playing]
 
@@ -178,7 +166,9 @@ def tasks_of(do: str, store: bool) -> str:
     return f"store_{do}" if store and do != "settings" else do
 
 
-def profile_arguments(work: Work, member: Member, devices: Devices, kept: Snapshot) -> Arguments:
+def profile_arguments(
+    work: Work, member: CampaignHost, devices: Devices, kept: KeptSnapshot
+) -> Arguments:
     """Return the arguments of module ethtool that set the step's profile at a host."""
     plan = work.plan
     options = work.options
@@ -202,7 +192,7 @@ def profile_arguments(work: Work, member: Member, devices: Devices, kept: Snapsh
 
 
 def visit_options(
-    work: Work, conditions: Conditions, ends: tuple[str, str], hosts: Mapping[str, Host]
+    work: Work, conditions: ClientFacts, ends: tuple[str, str], hosts: Mapping[str, HostFacts]
 ) -> Arguments:
     """Return the options of module visit for a pair; ``ends`` are its client and its server."""
     plan = work.plan
@@ -238,7 +228,7 @@ def visit_options(
     return arguments
 
 
-def hosts_needed(plan: Planned, ends: Iterable[str]) -> list[str]:
+def hosts_needed(plan: PlanOfVisit, ends: Iterable[str]) -> list[str]:
     """Return the hosts whose facts the visit of a pair needs: its ends, the nodes of guests, and the
     forwarder.
     """
@@ -247,11 +237,11 @@ def hosts_needed(plan: Planned, ends: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*names, *filter(None, [plan.forwarder])]))
 
 
-def _probe(host: Host, port: int) -> Arguments:
+def _probe(host: HostFacts, port: int) -> Arguments:
     return {"address": host.address, "port": port, "token": host.probe_token}
 
 
-def _samples(plan: Planned, options: RoleOptions) -> Arguments:
+def _samples(plan: PlanOfVisit, options: RoleOptions) -> Arguments:
     """Return the options for the sampling of packets."""
     reverse = ["TCP_MAERTS"] if "TCP_MAERTS" in plan.tests else []
     return {
@@ -261,17 +251,17 @@ def _samples(plan: Planned, options: RoleOptions) -> Arguments:
     }
 
 
-def _underlay(host: Host) -> list[str]:
+def _underlay(host: HostFacts) -> list[str]:
     """Return a host's underlay devices. A guest has none: the lab cannot see the devices of its node."""
     return [device["name"] for device in host.devices.get(UNDERLAY, [])] or [""]
 
 
-def _settings(host: Host) -> Results:
+def _settings(host: HostFacts) -> Results:
     return host.applied["devices"] if host.applied else {}
 
 
 def _evidence(
-    plan: Planned, options: RoleOptions, ends: tuple[str, str], hosts: Mapping[str, Host]
+    plan: PlanOfVisit, options: RoleOptions, ends: tuple[str, str], hosts: Mapping[str, HostFacts]
 ) -> Arguments:
     """Return the facts of a visit that its evidence needs in addition to packets."""
     client, server = (hosts[name] for name in ends)
@@ -294,11 +284,11 @@ def _evidence(
 
 
 def _expected(
-    plan: Planned,
+    plan: PlanOfVisit,
     options: RoleOptions,
-    conditions: Conditions,
-    client: Host,
-    hosts: Mapping[str, Host],
+    conditions: ClientFacts,
+    client: HostFacts,
+    hosts: Mapping[str, HostFacts],
 ) -> Arguments:
     """Return the expected values with which the guards compare each trial."""
     node = hosts[plan.homes.get(client.name) or client.name]

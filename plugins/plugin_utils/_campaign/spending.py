@@ -15,11 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .._statistics.components import Scatter
-from . import lengths
-from .lengths import MOST_BLOCKS, first_blocks
 from .nouns import Campaign, CellScatter, Plan, Spending, Visit
 from .visits import visits_of, visits_per_block, workloads_at
-from .workloads import seconds_of
+from .workloads import FIRST_BLOCKS, MOST_BLOCKS, first_blocks, seconds_of, with_length
 
 SCHEMA = 1
 LEAST_NOISE = 1e-9  # of a logarithm: it limits the weight of a block without scatter
@@ -172,13 +170,13 @@ def with_length_of_plan(campaign: Campaign, old: Plan) -> Campaign:
 def with_length_by_scatter(campaign: Campaign, seconds: float, scatter: Scatter) -> Campaign:
     """Return a campaign with the length of cells that the scatter of an earlier campaign gives."""
     shortest = campaign["chosen"]
-    workloads = [lengths.with_length(load, seconds, shortest) for load in campaign["workloads"]]
+    loads = [with_length(load, seconds, shortest) for load in campaign["workloads"]]
     return {
         **campaign,
         "lengths": [],
-        "first": lengths.FIRST_BLOCKS,
+        "first": FIRST_BLOCKS,
         "scatter": as_stored(scatter),
-        "workloads": workloads,
+        "workloads": loads,
     }
 
 

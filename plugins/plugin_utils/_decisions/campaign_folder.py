@@ -86,7 +86,7 @@ class BlockAnswer(TypedDict):
 class PartAnswer(TypedDict):
     """The remaining blocks of a part."""
 
-    blocks: list[steps.Block] | list[steps.Place]
+    blocks: list[steps.Block] | list[steps.BlockPlace]
     profiles: dict[str, Settings]
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from ...module_utils._base.quoting import shell_line
 from .._store.manifest import Manifest
-from .._untrusted.variables import comment
+from .._untrusted.texts import comment
 from .recommended import RecommendedSettings
 
 FILE = "daemonset.yml"

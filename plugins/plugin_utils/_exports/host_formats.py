@@ -17,7 +17,7 @@ from ...module_utils._base.quoting import one_line
 from ...module_utils._kinds.feature import FEATURE
 from ...module_utils._kinds.kinds import DEVICE_KINDS
 from ...module_utils._kinds.sysfs import FOLDER, Sysfs
-from .._untrusted.variables import comment, dump_variables
+from .._untrusted.texts import comment, dump_variables
 from .host_settings import (
     Export,
     HostDevice,

@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 from ...module_utils._base import network
 from ...module_utils._base.network import key_of
 from ...module_utils._base.quoting import one_line
-from ...module_utils._ethtool.alias import SHORT_NAMES
-from ...module_utils._ethtool.features import LEGACY, group_members
+from ...module_utils._ethtool.features import LEGACY, SHORT_NAMES, group_members
 from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
 from ...module_utils._kinds.host import NODE
 from ...module_utils._kinds.kinds import DEVICE_KINDS, HOST_KINDS
-from .._untrusted.texts import is_strict, printable
-from .._untrusted.variables import comment
+from .._untrusted.texts import comment, is_strict, printable
 
 # The kernel's name of a feature that ethtool lists under another one.
 # TuneD takes "${f:exec:...}" for a command, so no text of a node is written unchecked.

@@ -18,12 +18,12 @@ from .._analysis.chains import chains
 from .._analysis.cure import OF_TROUBLE, Cure
 from .._analysis.result import Recommendation, SetEffect
 from .._campaign.factors import ENDS, all_off, all_on, settings_of
-from .._campaign.lacking import lacking
+from .._campaign.forwarding import lacking
 from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.plan_file import paths_of
 from .._statistics.rules import ALPHA
 from .._store.manifest import Manifest
-from .._untrusted.variables import comment, dump_variables
+from .._untrusted.texts import comment, dump_variables
 from .hop import NEARLY_EACH, FollowUp, bits_campaign, blocks_for, hop_campaign, seconds_for
 
 HEAD = """\

@@ -37,7 +37,7 @@ class KnownCase(NamedTuple):
     fault: str = ""  # of a lying network card that does what was reported
 
 
-class Host(NamedTuple):
+class KnownHost(NamedTuple):
     """What is known of a node."""
 
     drivers: Collection[str]
@@ -53,7 +53,9 @@ def known_cases() -> list[KnownCase]:
         return [KnownCase(**entry) for entry in yaml.safe_load(stream)]
 
 
-def like(hosts: Collection[Host], encapsulation: str, blamed: Collection[str]) -> list[KnownCase]:
+def like(
+    hosts: Collection[KnownHost], encapsulation: str, blamed: Collection[str]
+) -> list[KnownCase]:
     """Return the cases that are like what a check found: a setting that was blamed, on a path of this
     encapsulation, and the driver and kernel of one of the hosts.
 
@@ -74,7 +76,7 @@ def with_groups(names: Collection[str]) -> set[str]:
     return with_groups
 
 
-def of_host(host: Host) -> list[KnownCase]:
+def of_host(host: KnownHost) -> list[KnownCase]:
     """Return the cases to think of on a host: those that name its driver, or the last kernel."""
     narrow = (case for case in known_cases() if case.drivers or case.to_kernel)
     return [case for case in narrow if fits(case, host)]
@@ -86,7 +88,7 @@ def _is_of(case: KnownCase, encapsulation: str, settings: Collection[str]) -> bo
     return on_path and not set(settings).isdisjoint(case.settings)
 
 
-def fits(case: KnownCase, host: Host) -> bool:
+def fits(case: KnownCase, host: KnownHost) -> bool:
     """Return whether driver and kernel of a host match a case."""
     return _has_driver(case.drivers, host.drivers) and _in_range(case, host.kernel)
 

@@ -13,7 +13,7 @@ from typing import Any, NotRequired, TypedDict
 from ...module_utils._base.errors import InputError
 from ...module_utils._base.network import VXLAN_OVERHEAD
 from .._paths.lab_paths import LAB, TENANT, USUAL_TENANT_PATH
-from .._paths.path import Devices, Pair
+from .._paths.path import CampaignHost, Devices, Pair
 from .tenants import FLAT_TAG
 
 GROUP = "lab_tenants"
@@ -27,18 +27,6 @@ class GuestPort(TypedDict):
 
     name: str
     tag: NotRequired[int]  # VLAN inside the switch, 0 for none
-
-
-class CampaignHost(TypedDict):
-    """What a host does in a campaign."""
-
-    member: bool
-    end: str  # whose settings it gets
-    pairs: list[Pair]  # whose client it is
-    partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
-    needed: list[str]  # hosts that must have taken the profile, too
-    rests: dict[str, list[str]]  # {one of them: the partners that are lost without it}
-    elsewhere: list[str]  # classes of devices that are another host's alone
 
 
 Homes = Mapping[str, str]  # {guest: its node, or "" where that is not in the inventory}

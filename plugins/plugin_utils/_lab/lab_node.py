@@ -1,22 +1,33 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node has in the lab, from its variables, and what a tenant has that is a host. Pure.
+"""What a node has in the lab, from its variables, and what a tenant has that is a host, or a host
+between the nodes that forwards their packets. Pure.
 
 The variables have the names of role common without ``offload_lab_``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._lab.tenants_check import DEVICE, PORT, TenantOptions
 from .._paths.lab_paths import FORWARDED, LAB, TENANT, USUAL_TUNNEL, Paths, add_forwarded
-from .._paths.path import Devices, End, Endpoints, PathDevice
+from .._paths.path import (
+    FORWARDER,
+    FORWARDERS,
+    UNDERLAY,
+    CampaignHost,
+    Devices,
+    End,
+    Endpoints,
+    Pair,
+    PathDevice,
+)
 from . import guests, tenants, tunnels
-from .guests import GuestPort
+from .guests import OTHERS, GuestPort, Homes
 from .tunnels import InTunnel, Tunnel, TunnelPort, check_tunnel
 
 Variables = Mapping[str, Any]
@@ -320,3 +331,63 @@ def _bridge_ends(variables: Variables, nodes: Sequence[str]) -> dict[str, str]:
         name: f"{tenants.address_in(network, number, name)}/{network.prefixlen}"
         for number, name in enumerate(nodes, 1)
     }
+
+
+def forwarders_of(groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the hosts of an inventory that forward."""
+    return list(groups.get(FORWARDERS, ()))
+
+
+def without_forwarders(hosts: Iterable[str], forwarders: Collection[str]) -> list[str]:
+    """Return the hosts of a play that may be the ends of a pair."""
+    return [host for host in hosts if host not in forwarders]
+
+
+def forwarder_devices(names: Iterable[str]) -> Devices:
+    """Return the devices of a forwarder by class: all of them are the underlay's."""
+    empty: Devices = {name: [] for name in (*OTHERS, TENANT)}
+    return {**empty, UNDERLAY: [{"name": name} for name in names]}
+
+
+def forwarder_in_lab(names: Iterable[str], datapath: str, *, ours: bool) -> InLab:
+    """Return what a forwarder has in the lab: devices, and no end of a path. Only the single-host
+    lab's forwarder, ``ours``, gets the MTU of a campaign; an existing one keeps its MTU.
+    """
+    devices = forwarder_devices(names)
+    return {
+        "tenants": [],
+        "devices": devices,
+        "links": {"outer": devices[UNDERLAY] if ours else [], "inner": []},
+        "endpoints": {},
+        "addresses": [],
+        "datapath": datapath,
+        "guest_ports": [],
+    }
+
+
+def members_with_forwarders(
+    pairs: Sequence[Pair], homes: Homes, forwarders: Iterable[str]
+) -> dict[str, CampaignHost]:
+    """Return what each host does in a campaign; no pair measures without the forwarders."""
+    campaign_hosts = guests.members(pairs, homes)
+    labels = [f"{pair['client']} {pair['server']}" for pair in pairs]
+    hosts = list(campaign_hosts)
+    for forwarder in forwarders:
+        for host in hosts:
+            campaign_hosts[host]["needed"].append(forwarder)
+            campaign_hosts[host]["rests"][forwarder] = list(campaign_hosts[host]["partners"])
+        rests = {host: _with(host, pairs) for host in hosts}
+        campaign_hosts[forwarder] = {
+            "member": True,
+            "end": FORWARDER,
+            "pairs": [],
+            "partners": labels,
+            "needed": hosts,
+            "rests": rests,
+            "elsewhere": [],
+        }
+    return campaign_hosts
+
+
+def _with(host: str, pairs: Iterable[Pair]) -> list[str]:
+    return [f"{pair['client']} {pair['server']}" for pair in pairs if host in pair.values()]

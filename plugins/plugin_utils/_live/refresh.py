@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple, NotRequired, TypedDict
 
+from ...module_utils._host.files import write_changed
 from .._analysis.result import Analysis, Estimate
 from .._campaign.nouns import Plan
 from .._figures.nouns import NamedTable, QuantityRow
@@ -28,7 +29,6 @@ from .._report.nouns import RunningCampaign, Sentence
 from .._report.phrases import line, place
 from .._report.report import make_report
 from .._statistics import text
-from .._store.files import write_changed
 from .._trials import progress
 from .._trials.digest import Digest
 from .._trials.records import stream_records

@@ -14,7 +14,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 
-from ...module_utils._engines.netperf import banner, output
+from ...module_utils._engines.netperf import output, scan
 from ...module_utils._engines.netperf.scan import Run, Scan, fixed
 from ...module_utils._engines.netperf.values import Row
 from . import classic, columns
@@ -208,18 +208,18 @@ def begins_paragraph(scan: Scan) -> bool:
 # Each reads what it knows in the line reached and moves on, or leaves the line to the next one.
 READERS: tuple[Callable[[LogScan], bool], ...] = (
     classic.read_row,
-    banner.read_banner,
+    scan.read_banner,
     output.read_keyval,
     read_interim,
-    banner.read_confidence,
+    scan.read_confidence,
     classic.read_header,
     read_details,
     columns.read_csv,
     columns.read_csv_row,
     columns.read_human,
     read_bare,
-    banner.read_error,
-    banner.read_other,
+    scan.read_error,
+    scan.read_other,
 )
 
 

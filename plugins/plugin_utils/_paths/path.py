@@ -53,6 +53,18 @@ class Pair(TypedDict):
     server: str
 
 
+class CampaignHost(TypedDict):
+    """What a host does in a campaign."""
+
+    member: bool
+    end: str  # whose settings it gets
+    pairs: list[Pair]  # whose client it is
+    partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
+    needed: list[str]  # hosts that must have taken the profile, too
+    rests: dict[str, list[str]]  # {one of them: the partners that are lost without it}
+    elsewhere: list[str]  # classes of devices that are another host's alone
+
+
 Devices = dict[str, list[PathDevice]]  # {device class: devices}
 Endpoints = dict[str, End]  # {path: end}
 

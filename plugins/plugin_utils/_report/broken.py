@@ -20,7 +20,7 @@ from .._analysis.integrity import finding, hops_of, known_cases_of
 from .._analysis.result import AsFound, Blame, Hop, PathFinding, PathVerdict, PayloadFindings
 from .._campaign.nouns import AS_FOUND, Plan
 from .._exports.recommended import drivers, kernels
-from .._known_cases.known_cases import Host, KnownCase
+from .._known_cases.known_cases import KnownCase, KnownHost
 from .._statistics import text
 from .._store.manifest import Manifest
 from .._trials.nouns import NOTHING
@@ -46,12 +46,12 @@ NAMES: dict[str, Literal["ping", "tcp"]] = {"ping": "ping", "TCP": "tcp"}
 SEEN = 0.5  # the share of the sent datagrams that a device has passed at least: others use it, too
 
 
-def hosts_of(manifest: Manifest | None) -> list[Host]:
+def hosts_of(manifest: Manifest | None) -> list[KnownHost]:
     """Return drivers and kernel of each node, for the cases that are known, and its exchanges."""
     releases = kernels(manifest)
     exchanges = exchanges_of(manifest)
     return [
-        Host(
+        KnownHost(
             list(filter(None, devices.values())),
             releases.get(node, ""),
             node,
@@ -62,7 +62,7 @@ def hosts_of(manifest: Manifest | None) -> list[Host]:
 
 
 def findings(
-    plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[Host] = ()
+    plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[KnownHost] = ()
 ) -> list[PathFinding]:
     """Return the verdicts of the paths with their sentences, what is broken first."""
     paths: list[PathFinding] = []

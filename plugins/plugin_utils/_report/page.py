@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from .._analysis.campaign_verdicts import unsupported_profiles
 from .._analysis.result import Analysis
-from .._campaign.forwarding import cautions
-from .._campaign.lacking import left_out
+from .._campaign.forwarding import cautions, left_out
 from .._campaign.nouns import Plan
 from .._campaign.plan_file import paths_of
 from .._campaign.visits import control_visits

@@ -14,8 +14,7 @@ from typing import Any
 
 from ...module_utils._base.errors import LabError
 from ...module_utils._base.network import device_key
-from ...module_utils._ethtool.alias import resolve
-from ...module_utils._ethtool.features import Features
+from ...module_utils._ethtool.features import Features, resolve
 from ...module_utils._iproute.walk import FoundPath, Shared, TunnelDevice, WalkedDevice
 from .._campaign.dry_run import length
 from .._campaign.nouns import Plan

@@ -19,8 +19,7 @@ from typing import Any, cast
 
 from ...module_utils._base import network
 from ...module_utils._base.errors import InputError
-from ...module_utils._ethtool.alias import resolve
-from ...module_utils._ethtool.features import Feature
+from ...module_utils._ethtool.features import Feature, resolve
 from .._campaign.interim import INTEGRITY
 from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Campaign, Factor, Plan
 

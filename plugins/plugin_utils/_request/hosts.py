@@ -14,12 +14,11 @@ from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines.engines import ENGINES, programs_of
 from ...module_utils._engines.sockets.sockets import Sockets
 from ...module_utils._engines.workload import Workload
-from ...module_utils._ethtool.alias import resolve
-from ...module_utils._ethtool.features import Feature
+from ...module_utils._ethtool.features import Feature, resolve
 from ...module_utils._iproute.parse import Link
 from .._campaign.forwarding import LRO
 from .._campaign.nouns import Campaign, Factor
-from .._known_cases.known_cases import Host, of_host
+from .._known_cases.known_cases import KnownHost, of_host
 from .._lab.guests import Variables, around
 from .._lab.lab_node import tunnel_of
 from .._lab.tunnels import InTunnel, check_tunnel
@@ -402,7 +401,7 @@ def _varies_lro(factor: Factor) -> bool:
 def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     """Note the cases in which an offload of this driver or kernel was reported to be broken."""
     driver = reading.get("driver")
-    cases = of_host(Host([driver] if driver else [], reading.get("kernel", "")))
+    cases = of_host(KnownHost([driver] if driver else [], reading.get("kernel", "")))
     if cases:
         names = ", ".join(case.name for case in cases)
         yield (

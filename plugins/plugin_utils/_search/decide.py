@@ -22,7 +22,6 @@ from .._analysis.cube import stall
 from .._analysis.metrics import values_of
 from .._campaign.design import usual_rounds
 from .._campaign.factors import all_on, settings_of
-from .._campaign.lengths import MOST_BLOCKS
 from .._campaign.nouns import (
     Nominee,
     Plan,
@@ -36,6 +35,7 @@ from .._campaign.plan_file import DECISION_SCHEMA, with_search
 from .._campaign.profiles import named
 from .._campaign.screen import every_combination
 from .._campaign.visits import MORE_TRIALS, block_seconds, confirmation_cost, visits_of
+from .._campaign.workloads import MOST_BLOCKS
 from .._statistics.libraries import np, special
 from .._statistics.states import margin
 from .._trials.guards import excluded

@@ -10,10 +10,10 @@ import os
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._host import files, locks
+from ...module_utils._host import files, lease
+from ...module_utils._host.files import write_changed
 from ...module_utils._preflight.exchanged import Exchange
 from .._untrusted.texts import clean_all
-from .files import write_changed
 
 FILE = "manifest.json"
 SCHEMA = 1
@@ -78,7 +78,7 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
             "Give a folder you may write to.",
         )
     try:
-        locks.wait_for(lock, folder)
+        lease.wait_for(lock, folder)
         clean: Conditions = clean_all(conditions, f"{path}: {node}")
         manifest = with_part(_read(path), campaign, node, part, clean)
         return bool(

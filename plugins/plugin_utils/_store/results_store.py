@@ -56,7 +56,7 @@ class News(TypedDict):
     whole: dict[str, str]  # {file name: text}
 
 
-class Standing(TypedDict):
+class StoredTrials(TypedDict):
     """How far a campaign is, in trials."""
 
     campaign: str
@@ -150,7 +150,7 @@ def record_size(folder: str) -> int:
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def standing(folder: str) -> Standing:
+def standing(folder: str) -> StoredTrials:
     """Return how far a campaign is."""
     planned = recorded = 0
     plan = os.path.join(folder, "plan.json")

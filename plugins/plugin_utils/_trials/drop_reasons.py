@@ -141,6 +141,14 @@ def dropped_of(trial: Trial) -> dict[str, int]:
 
     Ends with the same drops share a kernel, and it is not known at which of them packets were lost.
     """
+    packets: dict[str, int] = {}
+    for node, drops in _by_node(trial).items():
+        packets.update({f"{node} {drop}": count for drop, count in drops.items()})
+    return packets
+
+
+def _by_node(trial: Trial) -> dict[str, dict[str, int]]:
+    """Return the drops by node, or by the nodes that share a kernel."""
     nodes = dict(trial)
     by_node: dict[str, dict[str, int]] = {}
     for end, seen in sorted((trial.get("damage") or NOTHING).items()):
@@ -151,10 +159,7 @@ def dropped_of(trial: Trial) -> dict[str, int]:
             by_node[f"{same} or {name}"] = by_node.pop(same)
         elif drops:
             by_node[name] = drops
-    packets: dict[str, int] = {}
-    for node, drops in by_node.items():
-        packets.update({f"{node} {drop}": count for drop, count in drops.items()})
-    return packets
+    return by_node
 
 
 def in_words(key: str) -> str:

@@ -17,7 +17,7 @@ from statistics import median
 
 from . import damage
 from .cpu import TRAFFIC_SHARE
-from .crossed import costly
+from .damage import costly
 from .nouns import (
     NOTHING,
     EndCpu,

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._engines.iperf3 import output as iperf3
+from ...module_utils._engines.iperf3 import iperf3
 from ...module_utils._engines.netperf.netperf import SAME
 from ...module_utils._engines.netperf.values import Row
 from ...module_utils._engines.workload import Workload

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, cast
 
 from ...module_utils._base.errors import InputError, LabError
-from ...module_utils._host import files, locks
+from ...module_utils._host import files, lease
 from . import shape
 from .guards import UsualSteal, spoilt, stolen
 from .nouns import Trial
@@ -284,7 +284,7 @@ def _locked(path: str) -> Iterator[int]:
     while True:
         descriptor = files.append_descriptor(path)
         try:
-            locks.wait_for(descriptor, path)
+            lease.wait_for(descriptor, path)
             if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                 yield descriptor
                 return

@@ -28,7 +28,7 @@ MOST_STEPS = 800  # of an event, which must stay small: about 130 bytes each
 Known = Mapping[tuple[str, str], bool]  # {(pair, id of a trial): was it spoilt by the machine?}
 
 
-class Place(TypedDict):
+class BlockPlace(TypedDict):
     """A block of a part."""
 
     part: str
@@ -36,7 +36,7 @@ class Place(TypedDict):
     block: int
 
 
-class Block(Place):
+class Block(BlockPlace):
     """A block with its steps that are not done."""
 
     steps: list[VisitStep]
@@ -245,13 +245,15 @@ def blocks_left(part: Part) -> list[Block]:
     return blocks
 
 
-def told(blocks: list[Block]) -> list[Block] | list[Place]:
+def told(blocks: list[Block]) -> list[Block] | list[BlockPlace]:
     """Return blocks as an event has them: where they are many, each is asked for its own steps
     later.
     """
     if sum(len(block["steps"]) for block in blocks) <= MOST_STEPS:
         return blocks
-    return [Place(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks]
+    return [
+        BlockPlace(part=block["part"], mtu=block["mtu"], block=block["block"]) for block in blocks
+    ]
 
 
 def steps_of(part: Part, mtu: int, block: int) -> list[VisitStep]:

@@ -23,8 +23,7 @@ from .._paths.lab_paths import LAB, Paths
 from .._paths.path import Endpoints, Path
 from . import payload
 from .cpu import cpu_of_trial
-from .crossed import crossed_of
-from .damage import damage_of
+from .damage import crossed_of, damage_of
 from .evidence import Lab, Learned, expected, trial_evidence
 from .guards import marks_of
 from .nouns import (
@@ -40,7 +39,12 @@ from .nouns import (
 from .streams import summarise
 
 SCHEMA = 1
-STRIKES: tuple[Literal["path_stopped", "interrupted"], ...] = ("path_stopped", "interrupted")
+# What a client adds to a trial for which it is so
+ADDED: tuple[Literal["path_stopped", "interrupted", "clock_jump_s"], ...] = (
+    "path_stopped",
+    "interrupted",
+    "clock_jump_s",
+)
 # Features that act on forwarded datagrams: streams of TCP do not show them
 BY_DATAGRAMS = ("rx-udp-gro-forwarding", "rx-gro-list")
 SENT = ("id", "workload", "endpoints", "pair")  # of a cell, what the client needs
@@ -280,6 +284,22 @@ def _expected(cell: CellToMeasure, path: Path | None, lab: Lab | None, test: str
     return expected(path, test, cell["mtu"], lab, window)
 
 
+def _noticed(row: Measured, result: Result | None) -> dict[str, object]:
+    """Return what was noticed in addition to the result of a trial, its ends and its server; what was not is
+    left out.
+    """
+    watched = row.get("watched")
+    noticed: dict[str, object] = {}
+    if watched and (damage := damage_of(watched)):
+        noticed["damage"] = damage
+    if watched and (crossed := crossed_of(watched)):
+        noticed["crossed"] = crossed
+    if row.get("server_answers") is False and not result:
+        noticed["server_answers"] = False
+    noticed.update({key: row[key] for key in ADDED if row.get(key)})
+    return noticed
+
+
 def trial(
     cell: CellToMeasure,
     row: Measured,
@@ -298,6 +318,7 @@ def trial(
     test = (cell.get("workload") or NOTHING).get("test", "")
     path = _path_of(cell, paths)
     result, error = _outcome(row)
+    watched = row.get("watched")
     record: Any = dict({"schema": SCHEMA, "id": cell["id"]}, **names)
     record.update({key: cell.get(key) for key in RECORDED})
     record.update(
@@ -305,23 +326,13 @@ def trial(
         finished=row["finished"],
         streams=row["streams"],
         result=result,
-        cpu=cpu_of_trial(row["watched"], result) if row.get("watched") and result else None,
+        cpu=cpu_of_trial(watched, result) if watched and result else None,
         evidence=_evidence(path, visit, test),
         marks=[],
         error=error,
     )
     record.update({key: cell[key] for key in ("part", "again", "trial") if cell.get(key)})
-    damage = damage_of(row["watched"]) if row.get("watched") else None
-    if damage:
-        record["damage"] = damage
-    crossed = crossed_of(row["watched"]) if row.get("watched") else None
-    if crossed:
-        record["crossed"] = crossed
-    if row.get("server_answers") is False and not result:
-        record["server_answers"] = False
-    record.update({key: row[key] for key in STRIKES if row.get(key)})
-    if row.get("clock_jump_s"):
-        record["clock_jump_s"] = row["clock_jump_s"]
+    record.update(_noticed(row, result))
     if not error:
         record["marks"] = marks_of(record, _expected(cell, path, lab, test))
     return record

@@ -1,10 +1,14 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Texts of nodes, results folders, logs and campaign files: what they may hold. Pure.
+"""Texts of nodes, results folders, logs and campaign files: what they may hold, also as variables of
+Ansible (``-e @file``, ``vars_files``, ``include_vars``). Pure.
 
 Nobody promises who wrote them. Whatever they say, they are data: never a template, never more than
 a line, never a control sequence of a terminal, never a formula of a spreadsheet.
+
+Ansible takes each text of a file of variables for a template. A text with other than the strict characters
+is written with the tag ``!unsafe``, so Ansible takes it literally. docs/decisions/data.md says why.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
+
+import yaml
 
 from ...module_utils._base.errors import InputError
 
@@ -97,3 +103,29 @@ def lines(text: str | Iterable[str]) -> list[str]:
 def cell(value: Any) -> Any:
     """Return a value of a cell; a text that would be a formula begins with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(BEGINS) else value
+
+
+UNSAFE = "!unsafe"
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes plain values, and marks each text that could be a template."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    if is_strict(text):
+        return dumper.represent_str(text)
+    return dumper.represent_scalar(UNSAFE, clean(text), style='"')
+
+
+Dumper.add_representer(str, _text)
+
+
+def dump_variables(variables: dict[str, Any], width: int = 120) -> str:
+    """Return variables of Ansible as YAML."""
+    return yaml.dump(variables, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=width)
+
+
+def comment(text: str) -> str:
+    """Return a text as it may stand in a comment: one line of strict characters."""
+    return "".join(character if STRICT.match(character) else "_" for character in clean(text))

@@ -10,14 +10,9 @@ import os
 import re
 from pathlib import Path
 
-from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import output as iperf3
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import output as sockets
-from ansible_collections.offload.lab.plugins.module_utils._ethtool import (
-    driver,
-    features,
-    rss,
-    settings,
-)
+from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import iperf3
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import sockets
+from ansible_collections.offload.lab.plugins.module_utils._ethtool import features, settings
 from ansible_collections.offload.lab.plugins.module_utils._iproute import management
 from ansible_collections.offload.lab.plugins.module_utils._iproute import parse as ip_json
 from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nodes
@@ -213,11 +208,11 @@ PARSERS = {
     "ethtool -l": (settings.parse_channels, lambda: corpus("ethtool_l")),
     "ethtool -g": (settings.parse_rings, lambda: corpus("ethtool_g")),
     "ethtool -c": (settings.parse_coalesce, lambda: corpus("ethtool_c")),
-    "ethtool -n": (rss.parse_flow_hash, lambda: corpus("ethtool_n")),
-    "ethtool -x": (rss.parse_rss, lambda: corpus("ethtool_x")),
-    "ethtool -i": (driver.parse_driver, lambda: corpus("ethtool_i")),
-    "ethtool -S": (driver.parse_statistics, lambda: corpus("ethtool_S")),
-    "ethtool --show-tunnels": (driver.parse_tunnels, lambda: [TUNNELS]),
+    "ethtool -n": (settings.parse_flow_hash, lambda: corpus("ethtool_n")),
+    "ethtool -x": (settings.parse_rss, lambda: corpus("ethtool_x")),
+    "ethtool -i": (settings.parse_driver, lambda: corpus("ethtool_i")),
+    "ethtool -S": (settings.parse_statistics, lambda: corpus("ethtool_S")),
+    "ethtool --show-tunnels": (settings.parse_tunnels, lambda: [TUNNELS]),
     "/proc/stat": (cpu.parse_stat, lambda: corpus("proc_stat")),
     "/proc/softirqs": (cpu.parse_softirqs, lambda: corpus("softirqs")),
     "OVS JSON": (tables.parse_tables, lambda: corpus("ovs_json")),

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults
+from ansible_collections.offload.lab.plugins.module_utils._nodes import faults
 from ansible_collections.offload.lab.tests.instruments.lying_nic.campaign import Found, campaign
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import VETH
 

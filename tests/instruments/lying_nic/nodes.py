@@ -19,7 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.payload.paylo
     PayloadCheck,
 )
 from ansible_collections.offload.lab.plugins.module_utils._engines.wire import TOKEN_VARIABLE
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults, wire
+from ansible_collections.offload.lab.plugins.module_utils._nodes import faults, wire
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 
 DEVICES = ("lie0", "lie1")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._host.netns import inside
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import in_thread
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST, KINDS
+from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST, KINDS
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     drop_places,
     errors_seen,

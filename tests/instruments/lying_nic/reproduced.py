@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic.faults import HONEST
+from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
     script_text,
 )

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from typing import Callable, Sequence, TypeVar
 
-from . import banner
-from .command import LATENCY_SELECTORS, SELECTORS
+from . import scan
+from .netperf import LATENCY_SELECTORS, SELECTORS
 from .scan import NOT_A_NUMBER, UNIT, Run, Scan
 from .values import Row, entry
 
@@ -158,11 +158,11 @@ def store(run: Run, name: str, text: str, cut: bool) -> None:
 
 # A reader reads what it knows in the line reached and moves on, or leaves the line to the next one.
 READERS = (
-    banner.read_banner,
+    scan.read_banner,
     read_keyval,
-    banner.read_confidence,
-    banner.read_error,
-    banner.read_other,
+    scan.read_confidence,
+    scan.read_error,
+    scan.read_other,
 )
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, TypedDict
 
-from .banner import reason
-from .scan import Interim, Run, to_mbps
+from .scan import Interim, Run, reason, to_mbps
 
 KEYS = (
     "test",

@@ -1,19 +1,171 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Engine sockets. Pure."""
+"""Engine sockets, and what its process prints, one line of JSON, as rows of streams. Pure.
+
+Amounts are bytes or transactions, times seconds, latencies microseconds.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Sequence
+from typing import Any, Dict, Sequence
 
-from ..._base.errors import InputError
+from ..._base.errors import InputError, ParseError
 from .. import wire
-from ..engine import SHORTEST, Endpoint, Line, Load, ScriptEngine, StreamRow
+from ..engine import (
+    SHORTEST,
+    Endpoint,
+    EngineCpu,
+    Line,
+    Load,
+    Part,
+    ScriptEngine,
+    StreamRow,
+    number_of,
+    object_of,
+)
 from ..wire import LARGEST_DATAGRAM
-from . import output, traffic
+from . import traffic
 from .traffic import DATAGRAM, LARGEST, MESSAGES
+
+Document = Dict[str, Any]
+LONGEST = 1e9  # s; a longer time is not one
+MOST_CLASS = 64 * 64  # of latencies: 2^64 ns
+LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "max", "stddev")
+BITS = 8 / 1e6  # Mbit of a byte
+EARLIER_STREAMS = "beside"  # the key of the streams in an earlier version
+
+
+def _whole(document: Document, key: str) -> int | None:
+    return int(number_of(document, key)) if key in document else None
+
+
+def _parts(value: object, factor: float) -> list[Part]:
+    """Return the rates of the intervals."""
+    if not isinstance(value, list):
+        raise ParseError("parts is not there, or not a list", 1)
+    parts = []
+    for triple in value:
+        if not isinstance(triple, list) or len(triple) != 3:
+            raise ParseError(f"not an interval: {str(triple)[:40]!r}", 1)
+        interval = dict(zip(("start", "end", "amount"), triple))
+        start = number_of(interval, "start")
+        end = number_of(interval, "end")
+        if end > start:
+            parts.append((start, end, number_of(interval, "amount") * factor / (end - start)))
+    return parts
+
+
+def _latency(document: Document, key: str) -> dict[str, float | None] | None:
+    """Return latencies, None where there were no requests."""
+    if document.get(key) is None:
+        return None
+    latencies = object_of(document[key], key)
+    return {name: number_of(latencies, name) for name in LATENCIES}
+
+
+def _classes(document: Document) -> dict[int, int]:
+    """Return how many latencies were in each class: class ``n`` begins at 2^(n/64) ns."""
+    classes = object_of(document.get("latency") or {}, "latency").get("classes", {})
+    counts = {}
+    for name in object_of(classes, "classes"):
+        if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < MOST_CLASS):
+            raise ParseError(f"not a class of latencies: {name[:40]!r}", 1)
+        counts[int(name)] = int(number_of(classes, name))
+    return counts
+
+
+def _cpu(seconds: Document) -> EngineCpu | None:
+    """Return what an end's process needed of a CPU, as shares of the time."""
+    wall = number_of(seconds, "wall")
+    if not wall:
+        return None
+    return {"own": number_of(seconds, "user") / wall, "kernel": number_of(seconds, "system") / wall}
+
+
+def _stream(document: Document, elapsed: float) -> StreamRow:
+    sender = document["client"]
+    receiver = document["server"]
+    if document["test"] == "TCP_MAERTS":
+        sender, receiver = receiver, sender
+    return {
+        "throughput_mbps": number_of(receiver, "bytes") * BITS / elapsed,
+        "throughput_sent_mbps": number_of(sender, "bytes") * BITS / elapsed,
+        "receive_calls_per_s": number_of(receiver, "calls") / elapsed,
+        "transactions_per_s": None,
+        "parts": _parts(document.get("parts"), BITS),
+        "mss": _whole(document, "mss"),
+        "retransmits": _whole(document, "retransmits"),
+        "message_size": _whole(document, "message_size"),
+        "send_socket_size": _whole(document, "send_socket"),
+        "recv_socket_size": _whole(document, "recv_socket"),
+    }
+
+
+def _requests(document: Document, elapsed: float) -> StreamRow:
+    row: StreamRow = {
+        "throughput_mbps": None,
+        "transactions_per_s": number_of(document, "transactions") / elapsed,
+        "parts": _parts(document.get("parts"), 1.0),
+        "latency_us": _latency(document, "latency") or {},
+        "latency_classes": _classes(document),
+    }
+    unloaded = _latency(document, "unloaded")
+    if unloaded:
+        row["unloaded_us"] = unloaded
+    return row
+
+
+def _row(document: Document) -> StreamRow:
+    elapsed = number_of(document, "elapsed", LONGEST)
+    if not elapsed:
+        raise ParseError("elapsed is nothing", 1)
+    client = object_of(document.get("client"), "client")
+    server = object_of(document.get("server"), "server")
+    if not isinstance(document.get("test"), str):
+        raise ParseError(f"test is not a name: {str(document.get('test'))[:40]!r}", 1)
+    row: Any = (
+        _requests(document, elapsed) if "transactions" in document else _stream(document, elapsed)
+    )
+    row.update(
+        test=document["test"],
+        length=number_of(document, "length", LONGEST),
+        elapsed_s=elapsed,
+        engine_cpu={"client": _cpu(client), "server": _cpu(server)},
+    )
+    return row
+
+
+def rows(text: str) -> list[StreamRow]:
+    """Return a row, and one more for each stream of loaded requests; raises ParseError for any other
+    text.
+    """
+    try:
+        document = object_of(json.loads(text), "the result")
+    except (ValueError, RecursionError):
+        raise ParseError(f"not the result of engine sockets: {text[:60]!r}", 1) from None
+    # A trial of an earlier version may still be in a spool.
+    streams = document.get("streams", document.get(EARLIER_STREAMS, []))
+    if not isinstance(streams, list):
+        raise ParseError("streams is not a list", 1)
+    requests = _row(document)
+    streams = [_row(object_of(part, "a stream")) for part in streams]
+    for stream in streams:
+        _cut(stream, requests["parts"])
+    return [requests, *streams]
+
+
+def _cut(stream: StreamRow, counted: list[Part]) -> None:
+    """Keep the part of a stream's time in which requests were counted."""
+    if not counted:
+        return
+    began = counted[0][0]
+    ended = counted[-1][1]
+    parts = [(max(start, began), min(end, ended), rate) for start, end, rate in stream["parts"]]
+    stream["parts"] = [part for part in parts if part[1] > part[0]]
+    stream["length"] = ended - began
+
 
 LOADED = "TCP_LOADED_RR"  # requests while streams run
 # Keys of a workload that a process receives where the workload has them.
@@ -137,4 +289,4 @@ class Sockets(ScriptEngine):
         return [Line(self.command("measure", json.dumps(what)), end)]
 
     def rows(self, argv: Sequence[str], raw: str, finished: float = 0.0) -> list[StreamRow]:
-        return output.rows(raw)
+        return rows(raw)

@@ -546,6 +546,13 @@ def _in_words(error: Exception) -> str:
     return text or type(error).__name__
 
 
+def _algorithm(name: object) -> str:
+    """Return the name of a congestion control; raise ValueError for what is none."""
+    if not isinstance(name, str) or not ALGORITHM.match(name):
+        raise ValueError("congestion_control is not the name of an algorithm")
+    return name
+
+
 def checked(options: Options) -> Options:
     """Return what a client asks of the server, without what the server does not use; raise
     ValueError for a value that no workload has.
@@ -562,10 +569,7 @@ def checked(options: Options) -> Options:
             raise ValueError(f"{key} is neither true nor false")
         result[key] = options.get(key, True)
     if "congestion_control" in options:
-        name = options["congestion_control"]
-        if not isinstance(name, str) or not ALGORITHM.match(name):
-            raise ValueError("congestion_control is not the name of an algorithm")
-        result["congestion_control"] = name
+        result["congestion_control"] = _algorithm(options["congestion_control"])
     return result
 
 

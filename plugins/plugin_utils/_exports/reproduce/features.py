@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ....module_utils._ethtool.alias import argument_name
+from ....module_utils._ethtool.features import argument_name
 from ..._analysis.campaign_verdicts import bits_of, features_of
 from ..._analysis.result import Blame, PathFinding
 from ..._campaign.nouns import Factor, Plan

@@ -10,7 +10,7 @@ from itertools import chain
 
 from ..._paths.lab_paths import LAB_PATHS
 from ..._paths.path import UNDERLAY, Path
-from ..._untrusted.variables import comment
+from ..._untrusted.texts import comment
 from .ends import OWN
 from .features import DeviceFeature, EndSettings
 

@@ -14,7 +14,7 @@ from itertools import chain
 
 from ....module_utils._base.quoting import shell_line
 from ....module_utils._engines.payload.result import CHECKS
-from ..._untrusted.variables import comment
+from ..._untrusted.texts import comment
 from .ends import OWN
 from .features import DeviceFeature, EndSettings
 from .namespaces import stand_ins

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from ansible_collections.offload.lab.plugins.filter.partners import FilterModule
-from ansible_collections.offload.lab.plugins.plugin_utils._lab import forwarders
+from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
 
-MEMBER = forwarders.members([{"client": "a", "server": "b"}], {}, [])["a"]
+MEMBER = lab_node.members_with_forwarders([{"client": "a", "server": "b"}], {}, [])["a"]
 
 
 def test_a_partner_is_in_the_play_and_has_the_newest_profile():

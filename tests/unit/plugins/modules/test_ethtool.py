@@ -11,10 +11,10 @@ import yaml
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import in_netns
 from ansible_collections.offload.lab.plugins.module_utils._ethtool import read
-from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._kinds import change as ethtool_change
-from ansible_collections.offload.lab.plugins.module_utils._kinds.diff import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.change import (
     cannot_vary,
     lines,
     warnings,
@@ -59,7 +59,7 @@ def change(monkeypatch):
 
     def call(params, commands, check_mode=False):
         door = Commands(commands)
-        for module in (read, apply):
+        for module in (read, runner):
             monkeypatch.setattr(module, "run", door.run)
         monkeypatch.setattr(ethtool_change, "check_netns", lambda netns: None)
         monkeypatch.setattr(ethtool, "require", lambda needed: None)

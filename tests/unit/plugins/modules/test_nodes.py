@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import shown
-from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 from ansible_collections.offload.lab.plugins.module_utils._nodes.node_steps import NodePlan
 from ansible_collections.offload.lab.plugins.modules import nodes
@@ -62,8 +62,8 @@ def test_a_network_card_that_is_not_there_is_a_change(commands, monkeypatch):
     calls = []
     monkeypatch.setattr(nodes, "plan_nics", lambda lab, nodes_asked, state: nics)
     monkeypatch.setattr(nodes, "plan_present", lambda lab, nodes_asked, state: NodePlan([], []))
-    monkeypatch.setattr(nodes.nic, "stop", calls.append)
-    monkeypatch.setattr(nodes.nic, "start_all", calls.append)
+    monkeypatch.setattr(nodes.wire, "stop", calls.append)
+    monkeypatch.setattr(nodes.wire, "start_all", calls.append)
     for check_mode in (True, False):
         result = make(check_mode)
         assert (result["changed"], result["nics"], result["commands"]) == (True, ["a-node1"], [])
@@ -75,7 +75,7 @@ def test_a_command_that_fails_ends_it(commands, monkeypatch):
     def fail(argv, stdin, netns, timeout, check):
         return CommandResult(argv, 1, "", "no room")
 
-    monkeypatch.setattr(nodes, "apply", apply.apply)
-    monkeypatch.setattr(apply, "run", fail)
+    monkeypatch.setattr(nodes, "apply", runner.apply)
+    monkeypatch.setattr(runner, "run", fail)
     with pytest.raises(CommandError, match="mkdir -p .*no room"):
         make(check_mode=False)

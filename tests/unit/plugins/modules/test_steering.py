@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._kinds import change, sysfs
-from ansible_collections.offload.lab.plugins.module_utils._kinds.node import NodeReader
+from ansible_collections.offload.lab.plugins.module_utils._kinds.change import NodeReader
 from ansible_collections.offload.lab.plugins.modules import steering
 
 FILES = {"rps": ("rx-0", "rps_cpus"), "xps": ("tx-0", "xps_cpus")}

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import network, packet
-from ansible_collections.offload.lab.plugins.module_utils._base.tunnel import tunnel_at
-from ansible_collections.offload.lab.plugins.module_utils._observe import checksums, packets
+from ansible_collections.offload.lab.plugins.module_utils._base.packet import tunnel_at
+from ansible_collections.offload.lab.plugins.module_utils._observe import packets
 
 from .frames import ETHERNET, TCP_HEAD, ipv4, sent, udp
 
@@ -83,10 +83,10 @@ def test_a_sample_sees_its_vni_and_its_outer_checksum(name):
 @pytest.mark.parametrize("name", RECORDED)
 def test_its_checksums_are_made_again(name):
     frame = RECORDED[name]
-    assert set(checksums.states(frame, network.VXLAN_PORT)) <= {"right", None}
-    assert checksums.states(frame, network.VXLAN_PORT)[-1] == "right"
+    assert set(packets.states(frame, network.VXLAN_PORT)) <= {"right", None}
+    assert packets.states(frame, network.VXLAN_PORT)[-1] == "right"
     turned = frame[:-1] + bytes([frame[-1] ^ 1])
-    assert checksums.states(turned, network.VXLAN_PORT)[-1] == "wrong"
+    assert packets.states(turned, network.VXLAN_PORT)[-1] == "wrong"
 
 
 def test_options_of_geneve_and_a_sequence_number_of_gre_are_passed_over():

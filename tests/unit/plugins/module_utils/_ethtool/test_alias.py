@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.alias import (
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import (
     argument_name,
+    parse_features,
     resolve,
     resolve_all,
 )
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.features import parse_features
 
 VETH = parse_features("""Features for veth0:
 rx-checksumming: on

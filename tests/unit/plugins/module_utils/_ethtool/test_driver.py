@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.driver import (
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import (
     failure_reason,
     offload_log_lines,
     parse_driver,

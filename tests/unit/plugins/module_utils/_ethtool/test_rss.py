@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import (
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import (
     FIELDS,
     check_letters,
     parse_flow_hash,

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import CommandError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, batch, shown
-from ansible_collections.offload.lab.plugins.module_utils._host import apply
+from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
 
 
@@ -27,16 +27,16 @@ def _host(monkeypatch):
     host.calls = []
 
     def run(argv, stdin, netns, timeout, check):
-        assert (timeout, check) == (apply.TIMEOUT, False)
+        assert (timeout, check) == (runner.TIMEOUT, False)
         host.calls.append((netns, argv, stdin))
         return CommandResult(argv, host.answer[0], "", host.answer[1])
 
-    monkeypatch.setattr(apply, "run", run)
+    monkeypatch.setattr(runner, "run", run)
     return host
 
 
 def test_each_step_runs_once_where_it_belongs(host):
-    apply.apply(
+    runner.apply(
         batch(["a", "b"]) + batch([]) + batch(["c"], "tenant1") + batch(["d"], program="bridge")
     )
     assert host.calls == [
@@ -49,7 +49,7 @@ def test_each_step_runs_once_where_it_belongs(host):
 def test_the_failed_line_is_named_and_nothing_more_is_run(host):
     host.answer = (1, "RTNETLINK answers: File exists\nCommand failed -:2\n")
     with pytest.raises(CommandError, match="'link add b' failed: RTNETLINK answers: File exists"):
-        apply.apply(batch(["link add a", "link add b"]) + batch(["link add c"]))
+        runner.apply(batch(["link add a", "link add b"]) + batch(["link add c"]))
     assert len(host.calls) == 1
 
 
@@ -57,7 +57,7 @@ def test_the_failed_line_is_named_and_nothing_more_is_run(host):
 def test_another_message_is_passed_on(host, message):
     host.answer = (255, message)
     with pytest.raises(CommandError, match="failed with exit status 255: " + message):
-        apply.apply(batch(["link add a"]))
+        runner.apply(batch(["link add a"]))
 
 
 def test_open_vswitch_complains_with_exit_status_0(host):
@@ -66,12 +66,12 @@ def test_open_vswitch_complains_with_exit_status_0(host):
         "ovs-vsctl: Error detected while setting up 'x': could not open network device x.\nSee the log\n",
     )
     with pytest.raises(CommandError, match="could not open network device x"):
-        apply.apply([Step(["ovs-vsctl", "add-port", "br-int", "x"])])
+        runner.apply([Step(["ovs-vsctl", "add-port", "br-int", "x"])])
 
 
 def test_a_step_that_may_fail_is_told_and_the_next_one_runs(host):
     host.answer = (1, "No such device")
-    results = apply.apply(
+    results = runner.apply(
         [Step(["ethtool", "-K", "a"], check=False), Step(["ethtool", "-K", "b"], check=False)]
     )
     assert [(result.rc, result.err) for result in results] == [host.answer] * 2
@@ -79,16 +79,16 @@ def test_a_step_that_may_fail_is_told_and_the_next_one_runs(host):
 
 @pytest.mark.parametrize(("fails", "runs"), [(0, 1), (1, 2), (2, 3), (9, 4)])
 def test_a_step_that_depends_on_its_cpu_is_tried_on_each(host, monkeypatch, fails, runs):
-    monkeypatch.setattr(apply.os, "sched_getaffinity", lambda _process: {7, 2, 5})
+    monkeypatch.setattr(runner.os, "sched_getaffinity", lambda _process: {7, 2, 5})
     argvs = []
 
     def run(argv, *_step, **_options):
         argvs.append(argv)
         return CommandResult(argv, int(len(argvs) <= fails), "", "Invalid argument")
 
-    monkeypatch.setattr(apply, "run", run)
+    monkeypatch.setattr(runner, "run", run)
     step = Step(["unshare", "--mount=a"], check=False, each_cpu=True)
-    (result,) = apply.apply([step])
+    (result,) = runner.apply([step])
     tried = [["taskset", "--cpu-list", cpu, *step.argv] for cpu in ("2", "5", "7")]
     assert argvs == [step.argv, *tried][:runs]
     assert (result.rc == 0) == (fails < 4)

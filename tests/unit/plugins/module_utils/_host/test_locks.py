@@ -12,15 +12,15 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._host import files, locks
+from ansible_collections.offload.lab.plugins.module_utils._host import files, lease
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 HOLD = """
 import sys, time
-from ansible_collections.offload.lab.plugins.module_utils._host import files, locks
+from ansible_collections.offload.lab.plugins.module_utils._host import files, lease
 files.STATE_FOLDER = sys.argv[1]
-locks.LABS = sys.argv[1] + "/labs.lock"
-locks.lock_labs()
+lease.LABS = sys.argv[1] + "/labs.lock"
+lease.lock_labs()
 print("held", flush=True)
 time.sleep(float(sys.argv[2]))
 """
@@ -29,7 +29,7 @@ time.sleep(float(sys.argv[2]))
 @pytest.fixture(autouse=True)
 def _folder(monkeypatch, tmp_path):
     monkeypatch.setattr(files, "STATE_FOLDER", str(tmp_path / "state"))
-    monkeypatch.setattr(locks, "LABS", str(tmp_path / "state/labs.lock"))
+    monkeypatch.setattr(lease, "LABS", str(tmp_path / "state/labs.lock"))
 
 
 def holder(tmp_path, seconds):
@@ -48,15 +48,15 @@ def holder(tmp_path, seconds):
 def test_the_lock_of_labs_is_waited_for(tmp_path):
     with holder(tmp_path, 1) as process:
         began = time.monotonic()
-        locks.lock_labs(patience=30)
+        lease.lock_labs(patience=30)
         assert time.monotonic() - began > 0.3
         process.wait()
 
 
 def test_a_lock_that_is_not_given_back_is_named(tmp_path):
     with holder(tmp_path, 60) as process:
-        with pytest.raises(locks.LabError, match="labs.lock: another process has held the lock"):
-            locks.lock_labs(patience=0.1)
+        with pytest.raises(lease.LabError, match="labs.lock: another process has held the lock"):
+            lease.lock_labs(patience=0.1)
         process.kill()
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_somebody_keeps_locked_ends_the_wait(tmp_path):
     path.touch()
     with open(path) as reader:
         fcntl.flock(reader, fcntl.LOCK_EX)
-        with pytest.raises(locks.LabError, match="lslocks"), locks.locked(str(path), patience=0.1):
+        with pytest.raises(lease.LabError, match="lslocks"), lease.locked(str(path), patience=0.1):
             pass
-    with locks.locked(str(path), patience=0.1) as stream:
+    with lease.locked(str(path), patience=0.1) as stream:
         assert stream.name == str(path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host.runner import CommandResult
-from ansible_collections.offload.lab.plugins.module_utils._iproute import crictl, discover
+from ansible_collections.offload.lab.plugins.module_utils._iproute import discover, runtimes
 
 # Facts of containerd/cri#479 and containerd/containerd#7731, shortened.
 OLD = {
@@ -26,11 +26,11 @@ DNS = "kube-system/kube-dns-6c857864fb-z88p2"
 
 
 def test_a_pod_is_its_sandbox_that_is_ready():
-    name = crictl.pod_name(DNS)
-    assert crictl.sandbox_of(json.dumps(PODS), *name) == "8f9ec14c8c927"
+    name = runtimes.pod_name(DNS)
+    assert runtimes.sandbox_of(json.dumps(PODS), *name) == "8f9ec14c8c927"
     for rows in ([], [OLD]):
         with pytest.raises(LabError, match="does not run on this node. kubectl get pods"):
-            crictl.sandbox_of(json.dumps({"items": rows}), *name)
+            runtimes.sandbox_of(json.dumps({"items": rows}), *name)
 
 
 def test_a_process_of_it_is_where_its_path_begins(monkeypatch):
@@ -55,13 +55,13 @@ def test_a_process_of_it_is_where_its_path_begins(monkeypatch):
 @pytest.mark.parametrize("pid", [0, None, True, "48095"])
 def test_a_pod_that_has_ended_has_no_process(pid):
     with pytest.raises(LabError, match="pod a/b: has no process"):
-        crictl.process_of(json.dumps({"info": {"pid": pid}}), "pod a/b")
+        runtimes.process_by_crictl(json.dumps({"info": {"pid": pid}}), "pod a/b")
 
 
 @pytest.mark.parametrize("name", ["web", "a/b/c", "a/-b", "a/$(b)", "A/b", ""])
 def test_what_is_no_pod_is_refused(name):
     with pytest.raises(LabError, match="Give NAMESPACE/NAME"):
-        crictl.pod_name(name)
+        runtimes.pod_name(name)
 
 
 JSON = st.recursive(
@@ -72,6 +72,9 @@ JSON = st.recursive(
 
 @given(st.text() | JSON.map(json.dumps) | st.builds(lambda rows: json.dumps({"items": rows}), JSON))
 def test_any_output_is_an_answer_or_our_error(text):
-    for read in (lambda: crictl.sandbox_of(text, "a", "b"), lambda: crictl.process_of(text, "a")):
+    for read in (
+        lambda: runtimes.sandbox_of(text, "a", "b"),
+        lambda: runtimes.process_by_crictl(text, "a"),
+    ):
         with contextlib.suppress(LabError):
             read()

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._iproute.other_end import (
+from ansible_collections.offload.lab.plugins.module_utils._iproute.discover import (
     addresses_of,
     other_address,
 )

@@ -130,10 +130,10 @@ def test_a_user_gives_programs_and_socket(host):
     program = host("opt/cri/crictl", "#!/bin/sh", 0o755)
     socket = host("opt/cri/cri.sock")
     host("etc/crictl.yaml")  # not the runtime of this socket
-    chosen = runtimes.Chosen(crictl=str(program), socket=str(socket))
+    chosen = runtimes.GivenPaths(crictl=str(program), socket=str(socket))
     assert runtimes.crictl(chosen) == [str(program), "--runtime-endpoint", f"unix://{socket}"]
     ctr = host("opt/cri/ctr", "", 0o755)
-    assert runtimes.ctr(runtimes.Chosen(ctr=str(ctr), socket=str(socket))) == [
+    assert runtimes.ctr(runtimes.GivenPaths(ctr=str(ctr), socket=str(socket))) == [
         str(ctr),
         "--address",
         str(socket),
@@ -156,7 +156,7 @@ def test_a_user_gives_programs_and_socket(host):
 def test_what_a_user_gives_and_is_not_there(host, chosen, message):
     host("usr/bin/crictl", "", 0o755)
     with pytest.raises(LabError, match=message):
-        runtimes.crictl(runtimes.Chosen(**chosen))
+        runtimes.crictl(runtimes.GivenPaths(**chosen))
 
 
 def test_a_program_that_a_user_gives_is_trusted_no_more_than_another(monkeypatch, tmp_path):
@@ -165,7 +165,7 @@ def test_a_program_that_a_user_gives_is_trusted_no_more_than_another(monkeypatch
     path.write_text("")
     path.chmod(0o777)
     with pytest.raises(LabError, match="is not run as root"):
-        runtimes.crictl(runtimes.Chosen(crictl=str(path)))
+        runtimes.crictl(runtimes.GivenPaths(crictl=str(path)))
 
 
 @pytest.mark.parametrize(

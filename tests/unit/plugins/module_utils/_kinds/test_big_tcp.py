@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds.big_tcp import BIG_TCP
+from ansible_collections.offload.lab.plugins.module_utils._kinds.iproute2 import BIG_TCP
 from ansible_collections.offload.lab.plugins.module_utils._kinds.listed import rows_of
 
 ROW = {

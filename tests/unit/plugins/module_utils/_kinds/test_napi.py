@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step, shown
 from ansible_collections.offload.lab.plugins.module_utils._host import netlink
-from ansible_collections.offload.lab.plugins.module_utils._host.apply import apply
+from ansible_collections.offload.lab.plugins.module_utils._host.runner import apply
 from ansible_collections.offload.lab.plugins.module_utils._kinds import napi_netlink
 from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import DEVICE_KINDS
 from ansible_collections.offload.lab.plugins.module_utils._kinds.napi import (

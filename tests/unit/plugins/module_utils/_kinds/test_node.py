@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._kinds.node import NodeReader
-from ansible_collections.offload.lab.plugins.module_utils._kinds.qdisc import QDISC
+from ansible_collections.offload.lab.plugins.module_utils._kinds.change import NodeReader
+from ansible_collections.offload.lab.plugins.module_utils._kinds.iproute2 import QDISC
 
 
 def test_a_program_that_is_not_installed_is_a_reason():

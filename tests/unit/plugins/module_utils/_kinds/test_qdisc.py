@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._kinds.qdisc import (
+from ansible_collections.offload.lab.plugins.module_utils._kinds.iproute2 import (
     BY_HANDLE,
     QDISC,
     parse_roots,

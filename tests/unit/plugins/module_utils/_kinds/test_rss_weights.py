@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._ethtool.rss import parse_rss
+from ansible_collections.offload.lab.plugins.module_utils._ethtool.settings import parse_rss
 from ansible_collections.offload.lab.plugins.module_utils._kinds.rss import (
     RSS_WEIGHTS,
     table_of,

@@ -19,7 +19,7 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import (
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
 from ansible_collections.offload.lab.plugins.module_utils._engines.engine import Engine
 from ansible_collections.offload.lab.plugins.module_utils._engines.engines import engine_named
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import netperf
 from ansible_collections.offload.lab.plugins.module_utils._host import runner
 from ansible_collections.offload.lab.plugins.module_utils._load import run as netperf_run
 
@@ -36,7 +36,7 @@ def cell(monkeypatch):
         load = workload.checked(dict({"test": "TCP_STREAM", "duration": 1}, **options))
         numbers = iter(range(1000))
         monkeypatch.setattr(
-            command,
+            netperf,
             "stream_argv",
             lambda _load, _test, _end, _number: [
                 sys.executable,
@@ -237,11 +237,11 @@ def test_netperf_dies_with_the_module_and_no_file_stays(tmp_path):
     script = f"""\
 import sys
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import netperf
 from ansible_collections.offload.lab.plugins.module_utils._load import run
 
 STREAM = "import os, sys, time; os.mkdir(sys.argv[1] + str(os.getpid())); time.sleep(60)"
-command.stream_argv = lambda *_args: [sys.executable, "-S", "-c", STREAM, sys.argv[1]]
+netperf.stream_argv = lambda *_args: [sys.executable, "-S", "-c", STREAM, sys.argv[1]]
 load = workload.checked({{"test": "TCP_STREAM", "streams": 3}})
 run.run_cell(load, [{END!r}])
 """

@@ -8,7 +8,7 @@ import copy
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._machines import read_machines
+from ansible_collections.offload.lab.plugins.module_utils._machines import qemu
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine import (
     validate,
     wanted_taps,
@@ -18,8 +18,8 @@ from ansible_collections.offload.lab.plugins.module_utils._machines.machine_step
     plan_absent,
     plan_present,
 )
-from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import command
-from ansible_collections.offload.lab.plugins.module_utils._machines.read_machines import (
+from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import (
+    command,
     require_files,
 )
 
@@ -268,7 +268,7 @@ def test_files_of_a_kernel_that_are_not_there_are_named(tmp_path, missing):
 
 
 def test_vhost_that_this_machine_lacks_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(read_machines, "VHOST", str(tmp_path / "vhost-net"))
+    monkeypatch.setattr(qemu, "VHOST", str(tmp_path / "vhost-net"))
     device = {**wanted(1)[0]["nics"][0], "model": "virtio-net-pci", "vhost": True}
     with pytest.raises(InputError, match="vhost_net"):
         require_files(wanted(1, nics=[device]))

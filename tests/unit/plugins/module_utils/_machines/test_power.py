@@ -17,7 +17,7 @@ from ansible_collections.offload.lab.plugins.module_utils._host.runner import Co
 from ansible_collections.offload.lab.plugins.module_utils._machines import qemu
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine import MARKER
 from ansible_collections.offload.lab.plugins.module_utils._machines.machine_steps import written
-from ansible_collections.offload.lab.plugins.module_utils._machines.read_machines import (
+from ansible_collections.offload.lab.plugins.module_utils._machines.qemu import (
     read_state,
     state_file,
 )

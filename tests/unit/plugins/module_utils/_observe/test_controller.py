@@ -13,8 +13,8 @@ import time
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._observe import controller
 from ansible_collections.offload.lab.plugins.module_utils._observe import probe as observe_probe
+from ansible_collections.offload.lab.plugins.module_utils._observe import trial_watch
 from ansible_collections.offload.lab.plugins.module_utils._restore import sign_of_life
 
 
@@ -55,7 +55,7 @@ def _told(monkeypatch):
 
 def _measure(server, reader, writer, measuring):
     os.close(reader)
-    with controller.needed(server, writer):
+    with trial_watch.needed(server, writer):
         os.write(measuring, b"x")
         time.sleep(60)
 
@@ -85,6 +85,6 @@ def test_both_ends_are_told_to_restore_themselves(alive, told, how):
 
 def test_without_a_probe_nothing_is_watched(alive):
     before = signal.getsignal(signal.SIGTERM)
-    with controller.needed(None):
+    with trial_watch.needed(None):
         assert signal.getsignal(signal.SIGTERM) == before
     assert alive.stat().st_mtime > 0

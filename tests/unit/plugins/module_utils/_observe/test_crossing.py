@@ -13,8 +13,8 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import La
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     crossing,
     perf_events,
-    same_names,
     tracefs,
+    tracepoints,
 )
 from ansible_collections.offload.lab.tests.unit.plugins.module_utils._observe.test_tracepoints import (
     FORMATS,
@@ -63,7 +63,7 @@ class Group:
 def kernel(monkeypatch):
     texts = {name: text for name, text in FORMATS.items() if name in crossing.EVENTS}
     monkeypatch.setattr(tracefs, "formats", lambda names: texts)
-    monkeypatch.setattr(same_names, "counted", lambda names: dict.fromkeys(names, 1))
+    monkeypatch.setattr(tracepoints, "counted", lambda names: dict.fromkeys(names, 1))
     monkeypatch.setattr(perf_events, "Group", Group)
     yield
     crossing._ready.clear()

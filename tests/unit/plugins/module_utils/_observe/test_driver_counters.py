@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._observe import driver_counters
+from ansible_collections.offload.lab.plugins.module_utils._observe import sampler
 
 BEFORE = {
     "rx_packets": 1,
@@ -34,9 +34,9 @@ def kernel(count, values, gone=False):
         address = struct.unpack_from("P", request, 16)[0]
         command = struct.unpack_from("I", ctypes.string_at(address, 4))[0]
         offset, data = {
-            driver_counters.GDRVINFO: (180, struct.pack("I", count)),
-            driver_counters.GSTRINGS: (12, b"".join(name.ljust(32, b"\0") for name in NAMES)),
-            driver_counters.GSTATS: (8, struct.pack(f"{len(values)}Q", *values)),
+            sampler.GDRVINFO: (180, struct.pack("I", count)),
+            sampler.GSTRINGS: (12, b"".join(name.ljust(32, b"\0") for name in NAMES)),
+            sampler.GSTATS: (8, struct.pack(f"{len(values)}Q", *values)),
         }[command]
         ctypes.memmove(address + offset, data, len(data))
 
@@ -45,8 +45,8 @@ def kernel(count, values, gone=False):
 
 def test_only_what_shows_offloads_and_went_up():
     after = {"rx_packets": 9, "tx_tso_packets": 15, "rx_lro_bytes": 0, "tx_csum_partial": 8}
-    assert driver_counters.moved(BEFORE, after) == {"tx_csum_partial": 1, "tx_tso_packets": 5}
-    assert driver_counters.moved({}, after) == {}
+    assert sampler.increased(BEFORE, after) == {"tx_csum_partial": 1, "tx_tso_packets": 5}
+    assert sampler.increased({}, after) == {}
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_only_what_shows_offloads_and_went_up():
     ids=["two", "none", "no device"],
 )
 def test_read(monkeypatch, count, values, gone, expected):
-    monkeypatch.setattr(driver_counters.fcntl, "ioctl", kernel(count, values, gone))
-    assert driver_counters.read(None, "eth0") == expected
+    monkeypatch.setattr(sampler.fcntl, "ioctl", kernel(count, values, gone))
+    assert sampler.read_counters(None, "eth0") == expected
 
 
 def test_a_device_without_counters_has_none():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        assert driver_counters.read(sock, "lo") == {}
+        assert sampler.read_counters(sock, "lo") == {}

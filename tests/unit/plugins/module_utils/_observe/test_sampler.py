@@ -50,7 +50,7 @@ def sample(monkeypatch):
 
         monkeypatch.setattr(sampler, "_open_tap", lambda device: sockets[device["name"]])
         monkeypatch.setattr(sampler, "_receive", lambda tap, *_how: next_of(streams[tap]))
-        monkeypatch.setattr(sampler.driver_counters, "read", lambda _tap, _name: {})
+        monkeypatch.setattr(sampler, "read_counters", lambda _tap, _name: {})
         monkeypatch.setattr(sampler, "mtu", lambda _tap, _device: 9000)
         monkeypatch.setattr(sampler.select, "select", lambda taps, *_rest: (taps, [], []))
         monkeypatch.setattr(sampler.time, "monotonic", monotonic)

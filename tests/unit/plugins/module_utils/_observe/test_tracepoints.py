@@ -13,9 +13,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     drop_places,
-    event_format,
     perf_events,
-    same_names,
     tracefs,
     tracepoints,
 )
@@ -27,8 +25,8 @@ FORMATS = {
     f"{GROUPS.get(path.stem, 'net')}/{path.stem}": path.read_text()
     for path in RECORDED.glob("*.txt")
 }
-EVENT_ID = {name: event_format.parse(text).number for name, text in FORMATS.items()}
-ETH0 = tracepoints.Watched("eth0", None, 1500)
+EVENT_ID = {name: tracefs.parse(text).number for name, text in FORMATS.items()}
+ETH0 = tracepoints.TracedDevice("eth0", None, 1500)
 SYMBOLS = """\
 ffffffff81000000 T _stext
 ffffffff81000100 t tcp_v4_rcv
@@ -231,5 +229,5 @@ def test_formats_are_read_where_tracefs_is_mounted(monkeypatch, tmp_path):
 
 def test_names_are_counted_over_namespaces(monkeypatch):
     tables = {1: "lo: " + "0 " * 16 + "\neth0: " + "0 " * 16, 2: "lo: " + "0 " * 16}
-    monkeypatch.setattr(same_names, "_tables", lambda: tables)
-    assert same_names.counted(["lo", "eth0", "eth1"]) == {"lo": 2, "eth0": 1, "eth1": 0}
+    monkeypatch.setattr(tracepoints, "_tables", lambda: tables)
+    assert tracepoints.namesakes(["lo", "eth0", "eth1"]) == {"lo": 2, "eth0": 1, "eth1": 0}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
-from ansible_collections.offload.lab.plugins.module_utils._ovs.bridge_end import (
+from ansible_collections.offload.lab.plugins.module_utils._ovs.switch_plan import (
     MARK,
     NOTHING,
     plan,

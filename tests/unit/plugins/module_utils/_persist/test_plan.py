@@ -8,13 +8,8 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._persist import (
-    commands,
-    link_file,
-    networkmanager,
-    plan,
-)
-from ansible_collections.offload.lab.plugins.module_utils._persist.settings import (
+from ansible_collections.offload.lab.plugins.module_utils._persist import managers, plan
+from ansible_collections.offload.lab.plugins.module_utils._persist.host import (
     is_port_of_container,
     merge,
 )
@@ -50,7 +45,7 @@ UNIT_PATH = "/etc/systemd/system/offload-lab-eth1.service"
 
 def test_a_link_file_repeats_the_one_in_use():
     files, _properties, notes = plan.wanted_of("eth1", SETTINGS, LINK)
-    assert link_file.sections(files[LINK_PATH]) == {
+    assert managers.sections(files[LINK_PATH]) == {
         "Match": ["PermanentMACAddress=02:00:00:00:00:01"],
         "Link": [
             "NamePolicy=keep kernel database onboard slot path",
@@ -61,7 +56,7 @@ def test_a_link_file_repeats_the_one_in_use():
             "TCPSegmentationOffload=true",
         ],
     }
-    assert link_file.base_of(files[LINK_PATH]) == LINK.base
+    assert managers.link_base(files[LINK_PATH]) == LINK.base
     assert notes == [
         "eth1: systemd_link cannot express rps, rx-usecs, tx-udp_tnl-segmentation; unit "
         "offload-lab-eth1.service sets it"
@@ -80,7 +75,7 @@ def test_the_unit_has_what_is_left():
 @pytest.mark.parametrize("name, device", [("flannel.1", "flannel.1"), ("br-ex", r"br\x2dex")])
 def test_the_unit_is_started_whenever_the_device_appears(name, device):
     """A unit that stays active after it has run would not be started for a device that comes back."""
-    unit = link_file.sections(commands.unit(name, SETTINGS))
+    unit = managers.sections(managers.unit(name, SETTINGS))
     wanted_by = f"WantedBy=multi-user.target sys-subsystem-net-devices-{device}.device"
     assert unit["Install"] == [wanted_by]
     assert f"ConditionPathExists=/sys/class/net/{name}" in unit["Unit"]
@@ -94,8 +89,8 @@ def test_our_own_keys_win_over_those_of_the_file_in_use():
         base_text="[Link]\nRxBufferSize=512\nMTUBytes=9000\n[SR-IOV]\nVirtualFunction=0\n"
     )
     text = plan.wanted_of("eth1", {"rings": {"rx": 4096}}, state_of_host).files[LINK_PATH]
-    assert link_file.sections(text)["Link"] == ["MTUBytes=9000", "RxBufferSize=4096"]
-    assert link_file.sections(text)["SR-IOV"] == ["VirtualFunction=0"]
+    assert managers.sections(text)["Link"] == ["MTUBytes=9000", "RxBufferSize=4096"]
+    assert managers.sections(text)["SR-IOV"] == ["VirtualFunction=0"]
 
 
 def test_properties_of_a_connection():
@@ -133,14 +128,14 @@ def test_a_host_without_any_is_told():
     [("eth1", "eth1"), ("br-ex", r"br\x2dex"), ("eth0.7", "eth0.7"), (".a", r"\x2ea")],
 )
 def test_names_of_units(name, expected):
-    assert commands.escaped(name) == expected
+    assert managers.escaped(name) == expected
 
 
 def test_nmcli_is_read():
-    assert networkmanager.parse_device("yes\nuuid-1\n") == "uuid-1"
-    assert networkmanager.parse_device("no\n\n") is None
-    assert networkmanager.parse_device("yes\n\n") is None
-    assert networkmanager.parse_properties("on\n\n", ["a", "b"]) == {"a": "on", "b": ""}
+    assert managers.parse_device("yes\nuuid-1\n") == "uuid-1"
+    assert managers.parse_device("no\n\n") is None
+    assert managers.parse_device("yes\n\n") is None
+    assert managers.parse_properties("on\n\n", ["a", "b"]) == {"a": "on", "b": ""}
 
 
 def way(state, settings, files, properties):
@@ -205,7 +200,7 @@ def test_the_same_settings_give_the_same_script_again():
     first = merge({}, settings)
     kept = json.loads(json.dumps(first, sort_keys=True))  # as the file of the originals has it
     again = merge(kept, settings)
-    scripts = [commands.script("eth1", settings["eth1"]) for settings in (first, again)]
+    scripts = [managers.script("eth1", settings["eth1"]) for settings in (first, again)]
     assert scripts[0] == scripts[1]
 
 

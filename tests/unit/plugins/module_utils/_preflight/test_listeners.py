@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._preflight import listeners
+from ansible_collections.offload.lab.plugins.module_utils._preflight import host
 
 # ss -H -t -l -n -p of Debian 12 with the netperf package: its netserver listens everywhere.
 SS = """\
@@ -26,7 +26,7 @@ CHILD = (
 
 
 def test_listeners_are_parsed():
-    assert listeners.parse_listeners(SS + "nonsense\n") == [
+    assert host.parse_listeners(SS + "nonsense\n") == [
         {"address": "0.0.0.0", "port": 22, "program": "sshd", "pids": [512]},
         {"address": "::", "port": 12865, "program": "netserver", "pids": [733]},
         {"address": "198.18.0.1", "port": 12866, "program": "", "pids": []},
@@ -43,47 +43,47 @@ def test_listeners_are_parsed():
     ],
 )
 def test_who_holds_a_port(monkeypatch, address, port, program):
-    monkeypatch.setattr(listeners, "ours", lambda *_where: [])
-    row = listeners.held(address, port, listeners.parse_listeners(SS))
+    monkeypatch.setattr(host, "ours", lambda *_where: [])
+    row = host.held(address, port, host.parse_listeners(SS))
     assert (row and row["program"]) == program
 
 
 def test_a_host_without_an_address_is_asked_who_has_all():
-    assert listeners.held(None, 12865, listeners.parse_listeners(SS))["program"] == "netserver"
+    assert host.held(None, 12865, host.parse_listeners(SS))["program"] == "netserver"
 
 
 def test_our_own_listener_is_nobody(monkeypatch):
-    monkeypatch.setattr(listeners, "ours", lambda *_where: [733])
-    assert listeners.held("198.18.0.1", 12865, listeners.parse_listeners(SS)) is None
+    monkeypatch.setattr(host, "ours", lambda *_where: [733])
+    assert host.held("198.18.0.1", 12865, host.parse_listeners(SS)) is None
 
 
 def test_a_new_child_of_our_netserver_is_nobody_else(monkeypatch):
-    rows = listeners.parse_listeners(CHILD)
+    rows = host.parse_listeners(CHILD)
     assert rows[0]["pids"] == [17857, 15141]
-    monkeypatch.setattr(listeners, "ours", lambda *_where: [15141])
-    assert listeners.held("198.18.0.1", 12865, rows) is None
-    monkeypatch.setattr(listeners, "ours", lambda *_where: [])
-    assert listeners.held("198.18.0.1", 12865, rows)["program"] == "netserver"
+    monkeypatch.setattr(host, "ours", lambda *_where: [15141])
+    assert host.held("198.18.0.1", 12865, rows) is None
+    monkeypatch.setattr(host, "ours", lambda *_where: [])
+    assert host.held("198.18.0.1", 12865, rows)["program"] == "netserver"
 
 
 def test_a_refusal_shows_that_the_other_end_is_reached():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert listeners.reach("127.0.0.1", port) == {
+        assert host.reach("127.0.0.1", port) == {
             "address": "127.0.0.1",
             "port": port,
             "reached": True,
             "answer": "open",
         }
-    assert listeners.reach("127.0.0.1", port)["reached"] is True
-    reached = listeners.reach("127.0.0.1", port, source="192.0.2.77")
+    assert host.reach("127.0.0.1", port)["reached"] is True
+    reached = host.reach("127.0.0.1", port, source="192.0.2.77")
     assert reached["reached"] is False and "assign" in reached["answer"]
 
 
 def test_a_closed_udp_port_refuses_and_an_open_one_is_silent(monkeypatch):
-    monkeypatch.setattr(listeners, "PATIENCE", 0.1)
+    monkeypatch.setattr(host, "PATIENCE", 0.1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
-        assert listeners.silent("127.0.0.1", port)
-    assert not listeners.silent("127.0.0.1", port)
+        assert host.silent("127.0.0.1", port)
+    assert not host.silent("127.0.0.1", port)

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._base.network import OWNER
-from ansible_collections.offload.lab.plugins.module_utils._host import program, script
+from ansible_collections.offload.lab.plugins.module_utils._host import script
 from ansible_collections.offload.lab.plugins.module_utils._ovs import ovs_state
 from ansible_collections.offload.lab.plugins.module_utils._restore import after_boot
 
@@ -25,7 +25,7 @@ EVIL = "a'b\"%\\"  # a bridge's name is text of a program
 @pytest.fixture(name="host")
 def _host(tmp_path, monkeypatch):
     """A host that systemd boots; returns the list of the commands that were run."""
-    monkeypatch.setattr(after_boot.program, "by_systemd", lambda: True)
+    monkeypatch.setattr(after_boot.script, "by_systemd", lambda: True)
     for name in ("PROGRAM", "UNIT", "LINK"):
         monkeypatch.setattr(after_boot, name, str(tmp_path) + getattr(after_boot, name))
     monkeypatch.setattr(
@@ -76,7 +76,7 @@ def test_a_damaged_program_is_none(host, tmp_path):
 
 
 def test_a_node_that_systemd_does_not_boot_plans_nothing(host, monkeypatch):
-    monkeypatch.setattr(after_boot.program, "by_systemd", lambda: False)
+    monkeypatch.setattr(after_boot.script, "by_systemd", lambda: False)
     assert after_boot.main_for("br-int", "auto") is None
 
 
@@ -84,8 +84,8 @@ def test_the_boot_removes_the_bridge_the_snapshot_and_itself(host, tmp_path, mon
     after_boot.plan(after_boot.main_for("br-int", "auto"))
     Path(after_boot.snapshot.PATH).write_text("{}")
     monkeypatch.setattr(
-        after_boot.service,
-        "read",
+        after_boot.database,
+        "switch_seen",
         lambda: {
             "db": True,
             "vswitchd": True,
@@ -102,8 +102,8 @@ def test_all_stays_where_others_use_the_bridge(host, tmp_path, monkeypatch):
     Path(after_boot.snapshot.PATH).write_text("{}")
     before = files(tmp_path)
     monkeypatch.setattr(
-        after_boot.service,
-        "read",
+        after_boot.database,
+        "switch_seen",
         lambda: {
             "db": True,
             "vswitchd": True,
@@ -122,11 +122,11 @@ def test_all_stays_where_others_use_the_bridge(host, tmp_path, monkeypatch):
 def test_the_program_runs_without_the_collection(tmp_path):
     """Only its arguments reach the function, whatever is in them."""
     path = tmp_path / "after_boot.zip"
-    main = after_boot.MAIN.format(program.PACKAGE, EVIL, "auto")
+    main = after_boot.MAIN.format(script.PACKAGE, EVIL, "auto")
     main = main.replace(
         "after_boot.end(", "after_boot.end = lambda *given: print(given)\nafter_boot.end("
     )
-    program.write(str(path), main)
+    script.write_program(str(path), main)
     output = subprocess.run(
         script.argv_of_zip(path), cwd="/", check=True, capture_output=True, text=True
     ).stdout

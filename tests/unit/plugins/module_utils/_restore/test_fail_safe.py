@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._base.steps import Step
-from ansible_collections.offload.lab.plugins.module_utils._host import apply, daemons, files
+from ansible_collections.offload.lab.plugins.module_utils._host import daemons, files, runner
 from ansible_collections.offload.lab.plugins.module_utils._restore import (
     dead_man,
     fired_mark,
@@ -21,8 +21,6 @@ from ansible_collections.offload.lab.plugins.module_utils._restore import (
     node_lease,
     protection,
     restore,
-    salvage,
-    settings_lock,
     sign_of_life,
     watched_change,
 )
@@ -168,12 +166,12 @@ def test_each_part_of_an_odd_snapshot_is_restored_alone(tmp_path, monkeypatch):
         if part["devices"] == [5]:
             raise TypeError("5 is no device")
 
-    monkeypatch.setattr(salvage.restore, "bring_back", bring_back)
+    monkeypatch.setattr(restore, "bring_back", bring_back)
     path = tmp_path / "snapshot.json"
     path.write_text(
         '{"schema": 7, "devices": [5, {"name": "eth0"}], "links": null, "other": {"a": 1}}'
     )
-    assert salvage.restore_parts(str(path)) == ["device 5: TypeError('5 is no device')"]
+    assert restore.restore_parts(str(path)) == ["device 5: TypeError('5 is no device')"]
     parts = [(part["devices"], part["links"], part["other"]) for part in tried]
     assert parts == [([5], [], {}), ([{"name": "eth0"}], [], {}), ([], [], {"a": 1})]
 
@@ -233,19 +231,19 @@ def test_a_switch_without_its_process_is_missed(node, monkeypatch):
 
 @pytest.mark.usefixtures("node")
 def test_only_one_process_at_a_time_has_the_lock():
-    with settings_lock.held() as lock:
+    with node_lease.settings_held() as lock:
         assert lock is not None
-        with settings_lock.held_if_free(0.05) as alone:
+        with node_lease.settings_held_if_free(0.05) as alone:
             assert not alone
-        with pytest.raises(settings_lock.BusyError, match="lslocks"), settings_lock.held(0.05):
+        with pytest.raises(node_lease.BusyError, match="lslocks"), node_lease.settings_held(0.05):
             pass
-    with settings_lock.held_if_free(0.05) as alone:
+    with node_lease.settings_held_if_free(0.05) as alone:
         assert alone
 
 
 def test_without_a_switch_nobody_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(daemons, "FOLDER", str(tmp_path / "none"))
-    with settings_lock.held() as lock, settings_lock.held_if_free(0) as alone:
+    with node_lease.settings_held() as lock, node_lease.settings_held_if_free(0) as alone:
         assert lock is None and alone
 
 
@@ -256,15 +254,15 @@ def test_a_switch_that_fires_ends_the_change_before_its_next_step(node, monkeypa
         ran.append(argv)
         assert len(pass_fds) == 1  # a step that outlives the module keeps the lock
         fired_mark.set_fired("harm")
-        return apply.CommandResult(argv, 0, "", "")
+        return runner.CommandResult(argv, 0, "", "")
 
-    monkeypatch.setattr(apply, "run", run)
+    monkeypatch.setattr(runner, "run", run)
     daemons.write(sign_of_life.STATE, os.getpid(), {})
     options = {"sign_of_life": True, "snapshot": None, "lease": None}
     with pytest.raises(LabError, match="has restored this node: harm"), watched_change.watched(
         options, False
     ):
-        apply.apply([Step(["first"]), Step(["second"])])
+        runner.apply([Step(["first"]), Step(["second"])])
     assert ran == [["first"]]
     with watched_change.watched({**options, "sign_of_life": False}, False):
         pass
@@ -275,12 +273,12 @@ def test_a_switch_that_fires_ends_the_change_before_its_next_step(node, monkeypa
 def test_daemons_that_a_step_starts_do_not_inherit_the_lock(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        apply,
+        runner,
         "run",
         lambda argv, *_more, **options: (
-            calls.append(options.get("pass_fds")) or apply.CommandResult(argv, 0, "", "")
+            calls.append(options.get("pass_fds")) or runner.CommandResult(argv, 0, "", "")
         ),
     )
-    with apply.guarded(lambda: None, 7):
-        apply.apply([Step(["/usr/share/openvswitch/scripts/ovs-ctl", "start"]), Step(["ip"])])
+    with runner.guarded(lambda: None, 7):
+        runner.apply([Step(["/usr/share/openvswitch/scripts/ovs-ctl", "start"]), Step(["ip"])])
     assert calls == [None, [7]]

@@ -3,23 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.module_utils._restore import node_state
+from ansible_collections.offload.lab.plugins.module_utils._restore import restore
 
 
 def test_buffers_that_are_not_as_saved():
     saved = {"vxlan0": 16777216, "veth1": 16777216, "gone": 8192}
-    assert node_state.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {
+    assert restore.buffer_changes(saved, {"vxlan0": 212992, "veth1": 16777216, "new": 1}) == {
         "vxlan0": 16777216
     }
-    assert node_state.buffer_changes({}, {"vxlan0": 212992}) == {}
+    assert restore.buffer_changes({}, {"vxlan0": 212992}) == {}
 
 
 def test_options_of_tunnels_are_brought_back_key_by_key():
     saved = {"tunnels": {"vxlan0": {"key": "10", "csum": "false"}, "gone": {"key": "1"}}}
-    assert node_state.ovs_steps(saved, dict(saved)) == []
-    assert node_state.ovs_steps(saved, {}) == []
+    assert restore.ovs_steps(saved, dict(saved)) == []
+    assert restore.ovs_steps(saved, {}) == []
     now = {"tunnels": {"vxlan0": {"key": "10", "csum": "true", "df_default": "false"}, "new": {}}}
-    (step,) = node_state.ovs_steps(saved, now)
+    (step,) = restore.ovs_steps(saved, now)
     assert " ".join(step.argv[2:]) == (
         'remove Interface vxlan0 options "df_default" -- '
         'set Interface vxlan0 options:"csum"="false"'
@@ -27,7 +27,7 @@ def test_options_of_tunnels_are_brought_back_key_by_key():
 
 
 def test_other_config_of_an_older_snapshot_is_left():
-    assert node_state.ovs_steps({"other_config": {"a": "1"}, "tunnels": {}}, {"tunnels": {}}) == []
+    assert restore.ovs_steps({"other_config": {"a": "1"}, "tunnels": {}}, {"tunnels": {}}) == []
 
 
 def test_ports_of_others_are_not_kept(monkeypatch):
@@ -38,7 +38,7 @@ def test_ports_of_others_are_not_kept(monkeypatch):
         }
 
     monkeypatch.setattr(
-        node_state.database,
+        restore.database,
         "read",
         lambda missing_ok: {
             "running": True,
@@ -46,10 +46,8 @@ def test_ports_of_others_are_not_kept(monkeypatch):
             "ports": {"vxlan0": port(**{"offload-lab": "tunnel"}), "vxlan-of-neutron": port()},
         },
     )
-    monkeypatch.setattr(
-        node_state.database, "port_buffers", lambda: {"vxlan0": 8192, "br-ex": 8192}
-    )
-    assert node_state.read_ovs() == {
+    monkeypatch.setattr(restore.database, "port_buffers", lambda: {"vxlan0": 8192, "br-ex": 8192})
+    assert restore.read_ovs() == {
         "tunnels": {"vxlan0": {"key": "7"}},
         "buffers": {"vxlan0": 8192},
     }

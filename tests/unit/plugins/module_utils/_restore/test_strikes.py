@@ -11,11 +11,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._host import echo
-from ansible_collections.offload.lab.plugins.module_utils._restore import (
-    harm,
-    strikes,
-    striking_watch,
-)
+from ansible_collections.offload.lab.plugins.module_utils._restore import harm, strikes
 
 FAR = {"netns": "pod", "address": "10.244.2.5"}
 CONTROLLER = {"netns": None, "address": "192.0.2.1"}
@@ -30,7 +26,7 @@ class Node:
         self.restores = True
         self.mark = str(folder / "struck")
         self.answering = {echo.Target(**FAR), echo.Target(**CONTROLLER)}
-        for module in (strikes, striking_watch):
+        for module in (strikes, harm):
             monkeypatch.setattr(module, "STRUCK", self.mark)
         self.changed = folder / "watched.json"
         self.changed.write_text("{}")
@@ -42,9 +38,7 @@ class Node:
         self.watched = watched
 
     def watch(self):
-        return striking_watch.StrikingWatch(
-            harm.HarmWatch(self.watched), self.restore, self.restore
-        )
+        return harm.StrikingWatch(harm.HarmWatch(self.watched), self.restore, self.restore)
 
     def restore(self):
         self.restored.append(self.now)

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
+from ansible_collections.offload.lab.plugins.module_utils._host.files import write_changed
 from ansible_collections.offload.lab.plugins.plugin_utils._across import campaigns, comparison_text
 from ansible_collections.offload.lab.plugins.plugin_utils._across.compare import compare_folders
-from ansible_collections.offload.lab.plugins.plugin_utils._store.files import write_changed
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.report_golden import COMPARED, compared_texts
 

@@ -12,7 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.lacking import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.forwarding import (
     lacking,
     left_out,
 )

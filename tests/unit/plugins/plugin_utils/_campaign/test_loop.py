@@ -11,13 +11,13 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._load.spec import SPEC
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import loop
-from ansible_collections.offload.lab.plugins.plugin_utils._lab import forwarders
+from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
 
 PAIRS = [{"client": "a", "server": "b"}, {"client": "c", "server": "d"}]
 GUEST = [{"client": "guest1", "server": "guest2"}]
 HOMES = {"guest1": "node1", "guest2": "node2"}
 SETTINGS = {"client": {"underlay": {"features": {"tso": False}}}, "server": {"underlay": {}}}
-PLAN = loop.Planned(
+PLAN = loop.PlanOfVisit(
     plan_file="/results/x/plan.json",
     record="/results/x/trials.jsonl",
     design="on_off",
@@ -50,12 +50,12 @@ STEP: loop.VisitStep = {
     "pairs": PAIRS,
 }
 WORK = loop.Work(PLAN, OPTIONS, STEP)
-KEPT = loop.Snapshot("/run/snapshot.json", [{"name": "eth1"}], "lease")
-CONDITIONS = loop.Conditions(timestamps=True, speed_mbps=100)
+KEPT = loop.KeptSnapshot("/run/snapshot.json", [{"name": "eth1"}], "lease")
+CONDITIONS = loop.ClientFacts(timestamps=True, speed_mbps=100)
 
 
 def host(name, address="198.18.0.1", **more):
-    return loop.Host(
+    return loop.HostFacts(
         name=name,
         devices={"underlay": [{"name": f"{name}-0"}, {"name": f"{name}-1"}]},
         endpoints={"physical": {"netns": None, "address": address}},
@@ -81,20 +81,20 @@ def everyone(*names):
     ],
 )
 def test_a_pair_needs_both_ends(name, in_order, left):
-    member = forwarders.members(PAIRS, {}, [])[name]
+    member = lab_node.members_with_forwarders(PAIRS, {}, [])[name]
     assert loop.partners(member, list(in_order)) == left
 
 
 @pytest.mark.parametrize("missing", ["node1", "node2", "guest2", "wire"])
 def test_a_guest_needs_both_nodes_and_the_forwarder(missing):
-    member = forwarders.members(GUEST, HOMES, ["wire"])["guest1"]
+    member = lab_node.members_with_forwarders(GUEST, HOMES, ["wire"])["guest1"]
     hosts = {"guest1", "guest2", "node1", "node2", "wire"}
     assert loop.partners(member, hosts) == ["guest2"]
     assert loop.partners(member, hosts - {missing}) == []
 
 
 def test_a_client_waits_only_for_hosts_of_the_play():
-    member = forwarders.members(PAIRS, {}, [])["a"]
+    member = lab_node.members_with_forwarders(PAIRS, {}, [])["a"]
     assert loop.awaited(member, ["a", "b", "c", "d"]) == ["b"]
     assert loop.awaited(member, ["a", "c", "d"]) == []
     assert loop.in_order({"a": {"devices": {}}, "b": None}) == ["a"]
@@ -120,7 +120,7 @@ def test_what_module_ethtool_returned_says_what_was_set(result, applied):
 
 
 def test_the_profile_is_set_under_the_switch_at_the_end_of_the_host():
-    member = forwarders.members(PAIRS, {}, [])["a"]
+    member = lab_node.members_with_forwarders(PAIRS, {}, [])["a"]
     devices = {"underlay": [{"name": "eth1"}]}
     arguments = loop.profile_arguments(WORK, member, devices, KEPT)
     assert arguments == {
@@ -140,7 +140,7 @@ def test_the_profile_is_set_under_the_switch_at_the_end_of_the_host():
 def test_an_integrity_campaign_goes_back_to_the_snapshot_and_goes_on_after_a_strike():
     plan = replace(PLAN, design="integrity", tests=["PAYLOAD"])
     work = loop.Work(plan, OPTIONS, {**STEP, "profile": "as_found"})
-    member = forwarders.members(PAIRS, {}, [])["b"]
+    member = lab_node.members_with_forwarders(PAIRS, {}, [])["b"]
     arguments = loop.profile_arguments(work, member, {}, KEPT)
     assert arguments["devices"] == [{"name": "eth1"}] and "settings" not in arguments
     assert arguments["after_strike"]

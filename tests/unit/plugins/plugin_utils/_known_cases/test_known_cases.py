@@ -11,9 +11,9 @@ import re
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults
+from ansible_collections.offload.lab.plugins.module_utils._nodes import faults
 from ansible_collections.offload.lab.plugins.plugin_utils._known_cases.known_cases import (
-    Host,
+    KnownHost,
     known_cases,
     like,
     of_host,
@@ -82,7 +82,7 @@ def test_names_are_unique():
     ],
 )
 def test_a_case_that_is_like_it(driver, kernel, encapsulation, blamed, expected):
-    cases = like([Host([driver], kernel)], encapsulation, [blamed])
+    cases = like([KnownHost([driver], kernel)], encapsulation, [blamed])
     assert expected in [case.name for case in cases]
 
 
@@ -97,11 +97,11 @@ def test_a_case_that_is_like_it(driver, kernel, encapsulation, blamed, expected)
     ],
 )
 def test_no_case_is_like_it(driver, kernel, encapsulation, blamed):
-    assert like([Host([driver], kernel)], encapsulation, [blamed]) == []
+    assert like([KnownHost([driver], kernel)], encapsulation, [blamed]) == []
 
 
 def test_where_a_case_names_the_driver_those_of_any_driver_are_left_out():
-    cases = like([Host(["hv_netvsc"], "5.15.0")], "vxlan", ["tx"])
+    cases = like([KnownHost(["hv_netvsc"], "5.15.0")], "vxlan", ["tx"])
     assert [case.name for case in cases] == ["flannel-790"]
 
 
@@ -110,9 +110,9 @@ def test_without_a_host_nothing_is_said():
 
 
 def test_of_a_host_those_that_name_its_driver_or_the_last_kernel():
-    assert [case.name for case in of_host(Host(["e1000e"], "7.0.2"))] == [
+    assert [case.name for case in of_host(KnownHost(["e1000e"], "7.0.2"))] == [
         "tailscale-19777",
         "otaru-2637",
         "incus-os-849",
     ]
-    assert of_host(Host(["veth"], "6.18.44")) == []
+    assert of_host(KnownHost(["veth"], "6.18.44")) == []

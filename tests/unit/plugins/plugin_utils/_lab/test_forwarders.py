@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.offload.lab.plugins.plugin_utils._lab import forwarders
+from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
 
 PAIR = {"client": "node1", "server": "node2"}
 
 
 def test_its_devices_are_those_of_an_underlay():
-    forwarder = forwarders.in_lab(["eth0", "eth1"], "netdev", ours=True)
+    forwarder = lab_node.forwarder_in_lab(["eth0", "eth1"], "netdev", ours=True)
     assert (
         forwarder["devices"]["underlay"]
         == forwarder["links"]["outer"]
@@ -25,23 +25,23 @@ def test_its_devices_are_those_of_an_underlay():
 
 
 def test_one_that_is_there_already_keeps_its_mtu():
-    forwarder = forwarders.in_lab(["eth0"], "system", ours=False)
+    forwarder = lab_node.forwarder_in_lab(["eth0"], "system", ours=False)
     assert forwarder["links"] == {"outer": [], "inner": []}
     assert forwarder["devices"]["underlay"] == [{"name": "eth0"}]
 
 
 def test_it_is_no_end_of_a_pair():
     groups = {"lab_nodes": ["node1", "node2"], "lab_forwarders": ["router"]}
-    between = forwarders.forwarders_of(groups)
-    assert between == ["router"] and forwarders.forwarders_of({}) == []
-    assert forwarders.without(["router", "node1", "node2"], between) == ["node1", "node2"]
+    between = lab_node.forwarders_of(groups)
+    assert between == ["router"] and lab_node.forwarders_of({}) == []
+    assert lab_node.without_forwarders(["router", "node1", "node2"], between) == ["node1", "node2"]
 
 
 def test_no_pair_measures_without_it_and_it_waits_for_the_pairs():
-    members = forwarders.members([PAIR], {}, ["router"])
+    members = lab_node.members_with_forwarders([PAIR], {}, ["router"])
     assert members["router"]["end"] == "forwarder"
     assert members["node1"]["needed"] == ["node2", "router"]
     assert members["node1"]["rests"]["router"] == ["node2"]
     assert members["router"]["partners"] == ["node1 node2"]
     assert members["router"]["rests"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
-    assert "router" not in forwarders.members([PAIR], {}, [])
+    assert "router" not in lab_node.members_with_forwarders([PAIR], {}, [])

@@ -15,17 +15,15 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils._untrusted import markdown
 from ansible_collections.offload.lab.plugins.plugin_utils._untrusted.texts import (
     LONGEST,
+    UNSAFE,
     cell,
     clean,
     clean_all,
+    comment,
+    dump_variables,
     is_strict,
     lines,
     printable,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils._untrusted.variables import (
-    UNSAFE,
-    comment,
-    dump_variables,
 )
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=60) | st.text(

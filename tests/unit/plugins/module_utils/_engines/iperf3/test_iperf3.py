@@ -26,7 +26,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
     engine_named,
     engine_that_started,
 )
-from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import output
+from ansible_collections.offload.lab.plugins.module_utils._engines.iperf3 import iperf3
 
 SAMPLES = Path(__file__).parent / "samples"
 END = {"netns": None, "local": "198.18.0.1", "address": "198.18.0.2", "port": 12865}
@@ -101,7 +101,7 @@ def test_netperf_has_no_rate():
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_stream_is_read(version):
     document = json.loads(text("tcp", version))
-    [row] = output.rows(text("tcp", version), finished=1000.0)
+    [row] = iperf3.rows(text("tcp", version), finished=1000.0)
     received = document["end"]["sum_received"]["bits_per_second"]
     assert row["test"] == "TCP_STREAM" and row["length"] == 1
     assert row["throughput_mbps"] == pytest.approx(received / 1e6)
@@ -117,8 +117,8 @@ def test_a_stream_is_read(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_directions_are_told_apart(version):
-    assert [row["test"] for row in output.rows(text("reverse", version))] == ["TCP_MAERTS"]
-    both = output.rows(text("bidirectional", version))
+    assert [row["test"] for row in iperf3.rows(text("reverse", version))] == ["TCP_MAERTS"]
+    both = iperf3.rows(text("bidirectional", version))
     end = json.loads(text("bidirectional", version))["end"]
     assert [row["test"] for row in both] == ["TCP_STREAM", "TCP_MAERTS"]
     assert [row["throughput_mbps"] for row in both] == [
@@ -129,7 +129,7 @@ def test_directions_are_told_apart(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_datagrams_that_were_lost_are_not_counted(version):
-    [row] = output.rows(text("udp", version))
+    [row] = iperf3.rows(text("udp", version))
     assert row["test"] == "UDP_STREAM" and row["message_size"] == 1400
     assert row["throughput_sent_mbps"] == pytest.approx(100, rel=0.01)
     assert row["throughput_mbps"] <= row["throughput_sent_mbps"]
@@ -137,13 +137,13 @@ def test_datagrams_that_were_lost_are_not_counted(version):
     lost = document["end"]["sum"]["lost_percent"]
     for name in ("sum_sent", "sum_received"):  # as before 3.7
         del document["end"][name]
-    [old] = output.rows(json.dumps(document))
+    [old] = iperf3.rows(json.dumps(document))
     assert old["throughput_mbps"] == pytest.approx(old["throughput_sent_mbps"] * (1 - lost / 100))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_of_a_flood_what_arrived_is_the_throughput(version):
-    [row] = output.rows(text("flooded", version))
+    [row] = iperf3.rows(text("flooded", version))
     sums = json.loads(text("flooded", version))["end"]
     assert row["throughput_mbps"] == pytest.approx(sums["sum_received"]["bits_per_second"] / 1e6)
     assert row["throughput_sent_mbps"] == pytest.approx(sums["sum_sent"]["bits_per_second"] / 1e6)
@@ -152,14 +152,14 @@ def test_of_a_flood_what_arrived_is_the_throughput(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_rate_a_window_and_an_algorithm(version):
-    [row] = output.rows(text("paced", version))
+    [row] = iperf3.rows(text("paced", version))
     assert row["throughput_mbps"] == pytest.approx(200, rel=0.02)
     assert row["send_socket_size"] == 2 * 256 * 1024  # Linux doubles what is asked for
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_seconds_that_iperf3_omits_are_left_out(version):
-    [row] = output.rows(text("parallel", version))
+    [row] = iperf3.rows(text("parallel", version))
     shown = json.loads(text("parallel", version))["intervals"]
     assert len(shown) > len(row["parts"]) >= 1
     assert all(0 <= start < end <= 1.01 for start, end, _rate in row["parts"])
@@ -169,12 +169,12 @@ def test_seconds_that_iperf3_omits_are_left_out(version):
 def test_an_error_is_what_iperf3_says(version):
     refused = text("refused", version)
     with pytest.raises(LabError, match="iperf3 says: unable to connect to server"):
-        output.rows(refused)
+        iperf3.rows(refused)
     engine = engine_named("iperf3")
     assert engine.complaint(refused, "").startswith("iperf3 says: unable to connect")
     assert engine.complaint("", "iperf3: no such option\n") == "iperf3: no such option"
     with pytest.raises(LabError, match="the server is busy running a test"):
-        output.rows(text("busy", version))
+        iperf3.rows(text("busy", version))
     assert engine_that_started(["iperf3", "-c", "198.18.0.2"]) is engine
 
 
@@ -183,7 +183,7 @@ def test_an_error_is_what_iperf3_says(version):
 )
 def test_another_text_is_refused(broken):
     with pytest.raises(ParseError):
-        output.rows(broken)
+        iperf3.rows(broken)
 
 
 @given(st.data())
@@ -194,7 +194,7 @@ def test_a_damaged_text_gives_rows_or_our_error(data):
     end = data.draw(st.integers(start, min(len(whole_text), start + 40)))
     damaged = whole_text[:start] + data.draw(st.text(max_size=8)) + whole_text[end:]
     try:
-        rows = output.rows(damaged, finished=1.0)
+        rows = iperf3.rows(damaged, finished=1.0)
     except LabError:
         return
     assert all(row["throughput_mbps"] >= 0 for row in rows)

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.module_utils._engines import workload
 from ansible_collections.offload.lab.plugins.module_utils._engines.engine import streams_of
-from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import command
+from ansible_collections.offload.lab.plugins.module_utils._engines.netperf import netperf
 
 ENDS = [
     {
@@ -24,7 +24,7 @@ ENDS = [
 def options(keys, test=None, end=None):
     """Return the command line without the list of selectors, as one text."""
     load = workload.checked(keys)
-    line = command.stream_argv(load, test or load["test"], end or ENDS[0])
+    line = netperf.stream_argv(load, test or load["test"], end or ENDS[0])
     return " ".join(line[: line.index("-k")])
 
 
@@ -102,7 +102,7 @@ def test_addresses_and_port():
 def test_each_stream_has_a_data_port_of_its_own():
     load = workload.checked({"test": "TCP_STREAM", "streams": 2})
     ports = [
-        command.stream_argv(load, test, end, number)[-3]
+        netperf.stream_argv(load, test, end, number)[-3]
         for number, (test, end) in enumerate(streams_of(load, ENDS))
     ]
     assert ports == [",12870", ",12871"]
@@ -113,7 +113,7 @@ def test_streams_are_bound_to_the_cpus_by_turns():
         {"test": "TCP_STREAM", "streams": 3, "client_cpus": [2, "4"], "server_cpus": [7]}
     )
     lines = [
-        command.stream_argv(load, test, end, number)
+        netperf.stream_argv(load, test, end, number)
         for number, (test, end) in enumerate(streams_of(load, ENDS))
     ]
     assert [line[line.index("-T") + 1] for line in lines] == ["2,7", "4,7", "2,7"]
@@ -123,11 +123,11 @@ def test_streams_are_bound_to_the_cpus_by_turns():
 
 
 def test_percentiles_are_asked_of_transactions_only():
-    for test in command.STREAM_TESTS + command.RR_TESTS:
-        selectors = command.stream_argv(workload.checked({"test": test}), test, ENDS[0])[-1].split(
+    for test in netperf.STREAM_TESTS + netperf.RR_TESTS:
+        selectors = netperf.stream_argv(workload.checked({"test": test}), test, ENDS[0])[-1].split(
             ","
         )
-        assert ("P99_LATENCY" in selectors) == (test in command.RR_TESTS)
+        assert ("P99_LATENCY" in selectors) == (test in netperf.RR_TESTS)
         assert {
             "THROUGHPUT",
             "REMOTE_RECV_THROUGHPUT",

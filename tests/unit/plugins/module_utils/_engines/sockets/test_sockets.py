@@ -21,10 +21,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
     engine_named,
     engine_that_started,
 )
-from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
-    output,
-    traffic,
-)
+from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import sockets, traffic
 from ansible_collections.offload.lab.plugins.module_utils._host.waiting import wait_until
 from ansible_collections.offload.lab.plugins.module_utils._load import run as load_run
 
@@ -131,32 +128,32 @@ def test_what_cannot_be_is_refused(keys, message):
 
 
 def test_a_stream_is_read():
-    [row] = output.rows(json.dumps(STREAM))
+    [row] = sockets.rows(json.dumps(STREAM))
     assert (row["throughput_sent_mbps"], row["throughput_mbps"]) == (2000.0, 1000.0)
     assert row["parts"] == [(10.0, 11.0, 2000.0), (11.0, 12.0, 2000.0)]
     assert row["engine_cpu"]["client"] == {"own": 0.1, "kernel": 0.85}
     assert row["receive_calls_per_s"] == 2000.0
-    [reverse] = output.rows(json.dumps({**STREAM, "test": "TCP_MAERTS"}))
+    [reverse] = sockets.rows(json.dumps({**STREAM, "test": "TCP_MAERTS"}))
     assert (reverse["throughput_sent_mbps"], reverse["throughput_mbps"]) == (1000.0, 2000.0)
     assert reverse["receive_calls_per_s"] == 4000.0
 
 
 def test_requests_are_read():
-    [row] = output.rows(json.dumps({**REQUESTS, "unloaded": {**LATENCY, "p99": 50.0}}))
+    [row] = sockets.rows(json.dumps({**REQUESTS, "unloaded": {**LATENCY, "p99": 50.0}}))
     assert (row["transactions_per_s"], row["throughput_mbps"]) == (50.0, None)
     assert row["latency_us"]["p999"] == 2710.0 and row["unloaded_us"]["p99"] == 50.0
     assert row["latency_classes"] == {950: 80, 1000: 20}
     assert row["engine_cpu"]["server"] is None
     streams = {**REQUESTS, "streams": [STREAM, STREAM]}
     later = {**STREAM, "parts": [[9.0, 11.0, 250_000_000], [11.0, 13.0, 250_000_000]]}
-    stream = output.rows(json.dumps({**REQUESTS, "streams": [later]}))[1]
+    stream = sockets.rows(json.dumps({**REQUESTS, "streams": [later]}))[1]
     assert stream["parts"] == [(10.0, 11.0, 1000.0), (11.0, 12.0, 1000.0)]
-    assert [row["test"] for row in output.rows(json.dumps(streams))] == [
+    assert [row["test"] for row in sockets.rows(json.dumps(streams))] == [
         "TCP_RR",
         *["UDP_STREAM"] * 2,
     ]
     spooled = {**REQUESTS, "beside": [STREAM, STREAM]}  # by an earlier version
-    assert output.rows(json.dumps(spooled)) == output.rows(json.dumps(streams))
+    assert sockets.rows(json.dumps(spooled)) == sockets.rows(json.dumps(streams))
     assert engine_that_started(SCRIPT).rows(SCRIPT, json.dumps(REQUESTS))[0]["test"] == "TCP_RR"
 
 
@@ -170,7 +167,7 @@ def test_hostile_values_are_refused_or_read(document, value):
         texts.append(json.dumps({name: value for name, value in document.items() if name != key}))
     for text in texts:
         try:
-            [row] = output.rows(text)
+            [row] = sockets.rows(text)
         except ParseError:
             continue
         assert row["elapsed_s"] > 0
@@ -180,7 +177,7 @@ def test_hostile_values_are_refused_or_read(document, value):
 def test_torn_texts_are_refused_or_read(cut, more):
     text = json.dumps(REQUESTS)
     with contextlib.suppress(ParseError):
-        [row] = output.rows(text[:cut] + more + text[cut + 1 :])
+        [row] = sockets.rows(text[:cut] + more + text[cut + 1 :])
         assert row["transactions_per_s"] >= 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base import packet
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._lying_nic import faults
+from ansible_collections.offload.lab.plugins.module_utils._nodes import faults
 
 from .._base.frames import FRAMES, TCP_HEAD, ipv4, is_right, sent, udp, vxlan
 

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A network card in user space: a tap in a node, another one beyond it, and what carries packets
 between them, which keeps the contract of offloads or breaks it.
+
+The process of a card is in the node's network namespace, and ends with the node.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ import select
 import socket
 import struct
 import time
-from typing import NamedTuple, Tuple
+from typing import Iterable, Mapping, NamedTuple, Tuple
 
 from .._base import packet
-from .._host import netns
+from .._host import daemons, netns
+from . import faults
 from .faults import Fault
+from .node import DEVICE, fabric, home, lab_of, port_of
 
 # linux/if_tun.h
 TUNSETIFF = 0x400454CA
@@ -161,3 +165,38 @@ def put(target: int, raw: bytes) -> None:
     """Give a packet to a device; one that is down, or has no room, loses it."""
     with contextlib.suppress(OSError):
         os.write(target, raw)
+
+
+def _state_file(node: str) -> str:
+    return f"{home(node)}/nic.json"
+
+
+def running(node: str) -> str:
+    """Return the fault with which a node's card runs; empty where none does."""
+    state = daemons.read(_state_file(node))
+    return str(state["fault"]) if state else ""
+
+
+def stop(nodes: Iterable[str]) -> None:
+    """End the cards of nodes that have one."""
+    for path in map(_state_file, nodes):
+        daemons.stop(filter(None, [daemons.read(path)]))
+        daemons.forget(path)
+
+
+def start_all(nics: Mapping[str, str]) -> None:
+    """Start the cards that have a fault."""
+    for node, fault in nics.items():
+        if fault:
+            start(node, fault)
+
+
+def start(node: str, fault: str) -> None:
+    """Start the card of a node whose two taps are there."""
+    near = open_tap(DEVICE, node)
+    far = open_tap(port_of(node), fabric(lab_of(node)))
+    files = [near.file, near.control.fileno(), far.file, far.control.fileno()]
+    wire = Wire(near, far, faults.parse(fault))
+    with netns.inside(node):
+        pid = daemons.detach(wire.carry, files)
+    daemons.write(_state_file(node), pid, {"fault": fault})
