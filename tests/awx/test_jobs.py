@@ -128,18 +128,18 @@ def answers(name, duration, paths):
 def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(awx_lab):
     """Both ends have TSO on, and only that is measured: with one block nothing can be shown."""
     state_before = awx_lab.lab.state()
-    survey = {**answers("nothing", "1", ["tenant_vxlan"]), "offload_lab_survey_blocks": 1}
+    survey = {**answers("site7", "1", ["tenant_vxlan"]), "offload_lab_survey_blocks": 1}
     workflow = awx_lab.launch("workflow_job_templates", "offload.lab", survey)
     approve(awx_lab, "Measure what is planned")
     until(lambda: workflow["status"] not in UNFINISHED)
     assert workflow["status"] == "successful", awx_lab.explain()
     assert not awx_lab.api.store.find("workflow_approval", status="pending")
     (gate,) = awx_lab.api.store.find("job", name="offload.lab recommends", status="failed")
-    assert "Nothing is wrong: campaign nothing" in awx_lab.api.runs.output[gate["id"]]
+    assert "Nothing is wrong: campaign site7" in awx_lab.api.runs.output[gate["id"]]
     assert list(differences(state_before, awx_lab.lab.state())) == []
     # Alone, with the campaign's name, apply says so, and is no failure either.
     job = awx_lab.launch(
-        "job_templates", "offload.lab apply", {"offload_lab_survey_recommended_of": "nothing"}
+        "job_templates", "offload.lab apply", {"offload_lab_survey_recommended_of": "site7"}
     )
     awx_lab.finish(job)
     assert "recommends nothing, and nothing is applied" in awx_lab.api.runs.output[job["id"]]
@@ -147,15 +147,15 @@ def test_a_workflow_that_recommends_nothing_asks_nobody_and_is_no_failure(awx_la
 
 def test_campaigns_of_the_store_are_compared_by_a_schedule_s_answer(awx_lab):
     """What awx_setup gives to the schedule of compare."""
-    survey = {"offload_lab_survey_campaigns": "workflow, nothing"}
+    survey = {"offload_lab_survey_campaigns": "workflow, site7"}
     awx_lab.finish(awx_lab.launch("job_templates", "offload.lab history", survey))
     assert (awx_lab.store / "history/history.html").is_file()
 
 
 def test_an_archive_of_a_campaign_is_kept_in_the_store(awx_lab):
-    survey = {"offload_lab_survey_bundled": "nothing"}
+    survey = {"offload_lab_survey_bundled": "site7"}
     awx_lab.finish(awx_lab.launch("job_templates", "offload.lab bundle", survey))
-    with tarfile.open(awx_lab.store / "nothing/bundle.tar.gz") as archive:
+    with tarfile.open(awx_lab.store / "site7/bundle.tar.gz") as archive:
         assert "bundle/REPLACED.txt" in archive.getnames()
 
 

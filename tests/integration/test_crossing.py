@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import random
+import re
 import socket
 import threading
 import time
@@ -123,6 +124,30 @@ def test_counts_are_those_of_the_device_and_its_queueing_discipline(nodes, traff
     # The qdisc counts the segments of a packet that is to be cut.
     in_segments = counts["sent"] - counts["cut"] + counts["cut"] * segments
     assert abs(after[1] - before[1] - in_segments) <= 5
+
+
+def polled(nodes):
+    """Return the packets that the second device has given to GRO, from the counters of its driver."""
+    shown = nodes.inside(1, "ethtool", "-S", NAMES[1])
+    return sum(map(int, re.findall(r"rx_queue_\d+_xdp_packets: (\d+)", shown)))
+
+
+def test_counts_are_those_of_ethtool(nodes, traffic):
+    """A veth with GRO, whose peer has no TSO, counts the packets of each queue, also without XDP."""
+    nodes.inside(0, "ethtool", "-K", NAMES[0], "tso", "off")
+    nodes.inside(1, "ethtool", "-K", NAMES[1], "gro", "on")
+    key = f"{nodes.spaces[1]}/{NAMES[1]}"
+    tracing = tracepoints.Tracing([Watched(NAMES[1], nodes.spaces[1], 1500)])
+    try:
+        before = polled(nodes)
+        tracing.begin()
+        traffic.send(2000)
+        tracing.end()
+        counts = tracing.counted()["devices"][key]
+        assert counts["into_gro"] >= 2000
+        assert abs(polled(nodes) - before - counts["into_gro"]) <= 5
+    finally:
+        tracing.close()
 
 
 def test_counts_in_turns_agree_with_packet_sockets_on_the_same_traffic(nodes, traffic):
