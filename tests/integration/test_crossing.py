@@ -137,7 +137,7 @@ def test_counts_are_those_of_ethtool(nodes, traffic):
     nodes.inside(0, "ethtool", "-K", NAMES[0], "tso", "off")
     nodes.inside(1, "ethtool", "-K", NAMES[1], "gro", "on")
     key = f"{nodes.spaces[1]}/{NAMES[1]}"
-    tracing = tracepoints.Tracing([Watched(NAMES[1], nodes.spaces[1], 1500)])
+    tracing = tracepoints.Tracing([TracedDevice(NAMES[1], nodes.spaces[1], 1500)])
     try:
         before = polled(nodes)
         tracing.begin()

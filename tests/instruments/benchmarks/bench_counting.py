@@ -28,7 +28,6 @@ from ansible_collections.offload.lab.plugins.module_utils._host.waiting import i
 from ansible_collections.offload.lab.plugins.module_utils._observe import (
     crossing,
     drop_places,
-    event_format,
     perf_events,
     tracefs,
     traffic,
@@ -67,7 +66,7 @@ class Part(NamedTuple):
 @contextlib.contextmanager
 def dropping() -> Iterator[None]:
     """Count drops as a trial does."""
-    layout = event_format.parse(tracefs.formats([drop_places.EVENT])[drop_places.EVENT])
+    layout = tracefs.parse(tracefs.formats([drop_places.EVENT])[drop_places.EVENT])
     event = perf_events.Event(layout.number, drop_places.condition(layout), 1)
     with perf_events.Group([event]) as group:
         group.enable()

@@ -238,7 +238,7 @@ def _of_look(traced: tracepoints.Traced) -> frozenset[str]:
 
 def run_once(nodes: Nodes, fault: Fault) -> Named:
     """Send over a path, and return the reasons that are named."""
-    tracing = tracepoints.Tracing([tracepoints.Watched(NAMES[1], nodes.spaces[1], MTU)])
+    tracing = tracepoints.Tracing([tracepoints.TracedDevice(NAMES[1], nodes.spaces[1], MTU)])
     try:
         before = counters(nodes)
         tracing.begin()
