@@ -87,7 +87,7 @@ def flowing(nodes, streams):
 
 def verdicts(nodes, number):
     """Return what look says of a node's device."""
-    choice = traffic.Choice(NAMES[number], nodes.spaces[number])
+    choice = traffic.CountedAt(NAMES[number], nodes.spaces[number])
     traced = traffic.watch([choice], SECONDS, LIMIT)["traced"]
     (counts,) = traced["devices"].values()
     segments = traced["segments"].get(f"{choice.netns}/{choice.name}", 1.0)

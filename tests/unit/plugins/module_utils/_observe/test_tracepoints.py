@@ -229,5 +229,5 @@ def test_formats_are_read_where_tracefs_is_mounted(monkeypatch, tmp_path):
 
 def test_names_are_counted_over_namespaces(monkeypatch):
     tables = {1: "lo: " + "0 " * 16 + "\neth0: " + "0 " * 16, 2: "lo: " + "0 " * 16}
-    monkeypatch.setattr(tracepoints, "_tables", lambda: tables)
+    monkeypatch.setattr(tracepoints, "_tables_of_devices", lambda: tables)
     assert tracepoints.namesakes(["lo", "eth0", "eth1"]) == {"lo": 2, "eth0": 1, "eth1": 0}
