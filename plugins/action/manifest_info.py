@@ -47,6 +47,8 @@ class ActionModule(ActionBase):
             "devices": devices,
             "kernel_log": kernel_log,
         }
+        if result.get("programs"):
+            conditions["programs"] = result["programs"]
         if exchanges:
             conditions["exchanges"] = exchanges
         if arguments.get("classes"):

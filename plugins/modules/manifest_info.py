@@ -111,6 +111,11 @@ links:
   returned: success
   type: dict
   sample: {underlay0: {mtu: 9000, speed_mbps: 10000}}
+programs:
+  description: By device and hook (XDP, tc, tcx) the C(id), C(name) and C(tag) of BPF programs, where there are any.
+  returned: success
+  type: dict
+  sample: {eth0: {xdp native: {id: 12, name: cil_xdp_entry, tag: 614b434cd8324ecc}}}
 ovs:
   description: Version and C(other_config) of Open vSwitch, and by bridge on a path its datapath and ports; or
     C(reason). Ports of the userspace datapath have their receive buffer in bytes.
@@ -185,6 +190,7 @@ def gather(module: AnsibleModule) -> Returned:
         "host": conditions.host(),
         "ovs": read_ovs([*devices, *of_host(module.params["settings_of"])]),
         "links": {device: conditions.link(device) for device in devices},
+        "programs": conditions.programs([*devices, *module.params["settings_of"]]),
     }
     if module.params["results"] and not module.check_mode:
         gathering: Gathering = {

@@ -108,6 +108,10 @@ preflight:
       description: The features of each existing device of O(forwards). Empty without ethtool.
       type: dict
       returned: success
+    bpf:
+      description: The BPF programs of the device, by hook, each with C(id), C(name) and C(tag).
+      type: dict
+      returned: success
     driver:
       description: The driver of the device. Null without ethtool.
       type: str

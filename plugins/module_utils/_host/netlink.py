@@ -94,6 +94,16 @@ def send(sock: socket.socket, kind: int, flags: int, content: bytes) -> None:
     sock.send(HEADER.pack(size, kind, REQUEST | flags, 1, 0) + content)
 
 
+def listed(sock: socket.socket, kind: int, content: bytes) -> Iterator[bytes]:
+    """Ask for all of a kind and give the content of each answer; none where the kernel refuses."""
+    send(sock, kind, DUMP, content)
+    while True:
+        for answered, answer in messages(sock.recv(BUFFER)):
+            if answered in (ERROR, DONE):
+                return
+            yield answer
+
+
 def ask(
     sock: socket.socket, family: int, command: int, flags: int, content: bytes = b""
 ) -> Iterator[bytes]:

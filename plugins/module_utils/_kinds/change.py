@@ -16,6 +16,7 @@ from .._base.steps import ShownStep, Step, in_netns, shown
 from .._ethtool import read as ethtool
 from .._ethtool.read import check_netns
 from .._ethtool.settings import failure_reason
+from .._host import bpf
 from .._host.netns import inside
 from .._host.runner import CommandResult, apply, run
 from .._iproute import management
@@ -78,7 +79,7 @@ class NodeReader:
 
     def read_program_name(self, number: Any) -> str | None:
         """Return the name of a BPF program by its number, None where it is not known."""
-        return xdp_program.name_of(number) or None if isinstance(number, int) else None
+        return bpf.info_of(number).get("name") if isinstance(number, int) else None
 
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""

@@ -10,14 +10,16 @@ not is left out.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import platform
 import re
 from typing import Any, Iterable
 
-from .._base.errors import CommandError
-from .._host import runner
+from .._base import network
+from .._base.errors import CommandError, LabError
+from .._host import bpf, netns, runner
 
 SYSCTLS = (
     "net.core.rmem_max",
@@ -252,3 +254,13 @@ def host() -> dict[str, Any]:
             ("tools", tools()),
         ]
     )
+
+
+def programs(devices: Iterable[Any]) -> dict[str, Any]:
+    """Return the BPF programs of devices that have any, by device and hook."""
+    by_device: list[tuple[str, Any]] = []
+    for item in devices:
+        device = item if isinstance(item, dict) else {"name": str(item)}
+        with contextlib.suppress(LabError), netns.inside(device.get("netns")):
+            by_device.append((network.key_of(device), bpf.described(device["name"])))
+    return present(by_device)

@@ -92,6 +92,7 @@ def snapshot(
         "boot_id": _read("/proc/sys/kernel/random/boot_id").strip(),
         "hertz": os.sysconf("SC_CLK_TCK"),
         "features": sampler.features_of(devices),
+        "programs": sampler.programs_of(devices),
         "throttled": throttle_count(),
         "errors": {**errors_seen.read(devices), **drop_places.read()},
         "alarms": errors_seen.kernel_log().alarms(),

@@ -50,6 +50,7 @@ class CounterReading(_Crossed):
     boot_id: str
     hertz: int
     features: dict[str, str | None]
+    programs: dict[str, str | None]  # BPF programs of a device
     throttled: int
     errors: dict[str, int]  # counted since boot
     alarms: list[str]  # of the kernel's log since the snapshot before

@@ -20,6 +20,7 @@ from typing import Iterable, Mapping, NamedTuple, Sequence, TypedDict
 
 from .._base import network
 from .._base.errors import LabError
+from .._host import bpf
 from .._host import netns as host_netns
 from .._host.waiting import in_thread
 from . import packets
@@ -145,6 +146,21 @@ def features_of(devices: Iterable[SampledDevice]) -> dict[str, str | None]:
         except (OSError, LabError):
             features[network.key_of(device)] = None
     return features
+
+
+def programs_of(devices: Iterable[SampledDevice]) -> dict[str, str | None]:
+    """Return ``{device key: BPF programs}``, a text that changes with them; a device that is gone has None."""
+    by_device: dict[str, str | None] = {}
+    for device in devices:
+        try:
+            with host_netns.inside(device.get("netns")):
+                listed = bpf.programs(device["name"])
+            by_device[network.key_of(device)] = ", ".join(
+                f"{program.hook} {program.number}" for program in listed
+            )
+        except (OSError, LabError):
+            by_device[network.key_of(device)] = None
+    return by_device
 
 
 def _open_tap(device: SampledDevice) -> socket.socket:

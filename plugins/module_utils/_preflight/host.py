@@ -24,7 +24,7 @@ from .._base import network
 from .._base.errors import LabError
 from .._ethtool import read as ethtool
 from .._ethtool.features import Features
-from .._host import privileges
+from .._host import bpf, privileges
 from .._host.runner import SEARCH_PATH, run
 from .._iproute import management
 from .._iproute import read as iproute
@@ -325,6 +325,7 @@ def read(options: Asked) -> dict[str, Any]:
         "links": shown,
         "features": features(options["device"]),
         "forwarded": forwarded(options["forwards"]),
+        "bpf": bpf.described(options["device"]),
         "driver": driver(options["device"]),
         "management": [name for name in carrying.devices if network.is_device_name(name)],
         "management_warning": management.warning(carrying),

@@ -38,6 +38,7 @@ FIRST = tuple(
         (r"devices\.([^/]+)\.driver\.driver", "driver of {}"),
         (r"devices\.([^/]+)\.driver\.version", "driver version, {}"),
         (r"devices\.([^/]+)\.driver\.firmware-version", "firmware of {}"),
+        (r"programs\.(.+)\.name", "BPF program of {}"),
         (r"ovs\.version", "Open vSwitch"),
         (r"ovs\.other_config\.hw-offload", "hw-offload of Open vSwitch"),
         (r"ovs\.bridges\.(.+)\.datapath", "datapath of {}"),
@@ -50,6 +51,7 @@ FIRST = tuple(
 # Differ between any two hosts, or from minute to minute, and say nothing about the comparison.
 ALWAYS_DIFFERENT = re.compile(
     r"(^|\.)(hostname|boot_id|pci|bus-info|irq_affinity|numa_node|remote_ip|local_ip|memory_kb|system-id|classes)(\.|$)"
+    r"|^programs\..*\.id$"
 )
 NUMA = re.compile(r"links\.(.+)\.numa_node")
 IRQ = re.compile(r"links\.(.+)\.irq_affinity\.\d+")

@@ -8,7 +8,7 @@ wrong, what the datapath of the lab's switch cannot do among it. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines.engines import ENGINES, programs_of
@@ -74,6 +74,7 @@ class Reading(TypedDict):
     links: dict[str, Link]
     features: dict[str, Feature] | None  # None without ethtool
     forwarded: dict[str, dict[str, Feature]]  # of each device of a host that forwards
+    bpf: NotRequired[dict[str, dict[str, Any]]]  # programs of the underlay's device, by hook
     driver: str | None  # of the underlay's device
     kernel: str  # its release
     management: list[str]  # devices that carry the controller's connection
@@ -412,6 +413,18 @@ def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, f"none of {driver or 'this kernel'}"
 
 
+def _bpf(reading: Reading) -> Iterator[tuple[str, str]]:
+    """Note the BPF programs that packets meet at the underlay's device."""
+    hooks = reading.get("bpf") or {}
+    named = [
+        f"{program.get('name') or program.get('id')} ({hook})" for hook, program in hooks.items()
+    ]
+    yield (
+        NOTE,
+        f"packets meet BPF programs of the host: {', '.join(named)}. They may take GRO, TSO or checksums away.",
+    )
+
+
 def judge(node: str, reading: Reading, request: WantedOfNode) -> Iterator[CheckRow]:
     """Yield the rows of a node: of each check what is wrong or noted, or that it is right."""
     checks = {
@@ -426,8 +439,9 @@ def judge(node: str, reading: Reading, request: WantedOfNode) -> Iterator[CheckR
         "factors": _factors(reading, request),
         "forwarding": _forwarding(reading, request),
         "known cases": _known(reading),
+        "BPF": _bpf(reading),
     }
-    without = _not_asked(request)
+    without = _not_asked(request) + ([] if reading.get("bpf") else ["BPF"])
     for name in [name for name in checks if name not in without]:
         rows = [CheckRow(node, name, state, text) for state, text in checks[name]]
         yield from [row for row in rows if row.state != OK] or rows[:1]

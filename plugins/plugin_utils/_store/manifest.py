@@ -24,6 +24,7 @@ class Conditions(TypedDict):
 
     host: dict[str, Any]
     links: dict[str, Any]
+    programs: NotRequired[dict[str, Any]]  # BPF, by device and hook
     ovs: dict[str, Any]
     devices: dict[str, Any]
     kernel_log: Any

@@ -182,6 +182,13 @@ def features_changed(before: CounterReading, after: CounterReading) -> list[str]
     return sorted(device for device in first if first[device] != last.get(device))
 
 
+def programs_changed(before: CounterReading, after: CounterReading) -> list[str]:
+    """Return the devices whose BPF programs differ between two snapshots."""
+    first = before.get("programs") or {}
+    last = after.get("programs") or {}
+    return sorted(device for device in first if first[device] != last.get(device, first[device]))
+
+
 def traffic_share(before: CounterReading, after: CounterReading, result: Result) -> float | None:
     """Return the share of the time between two snapshots in which all streams sent; None where it
     is not known.
@@ -249,6 +256,9 @@ def cpu_of_trial(snapshots: Watched, result: Result) -> Cpu:
         "traffic_share": share,
         "features_changed": {
             end: features_changed(*pair) for end, pair in pairs.items() if features_changed(*pair)
+        },
+        "programs_changed": {
+            end: programs_changed(*pair) for end, pair in pairs.items() if programs_changed(*pair)
         },
         "clock_error_s": snapshots.get("clock_error_s"),
         "clock_offset_s": snapshots.get("clock_offset_s"),

@@ -312,6 +312,14 @@ def features(trial: Trial, _expected: Expected) -> Iterator[Mark]:
         )
 
 
+def programs(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """A BPF program of a device came or went while the trial ran."""
+    for end, changed in sorted(
+        ((trial.get("cpu") or NOTHING).get("programs_changed") or {}).items()
+    ):
+        yield mark("program_changed", f"{end}: a BPF program of {', '.join(changed)} came or went")
+
+
 def profile(trial: Trial, _expected: Expected) -> Iterator[Mark]:
     """The profile that was read back is not the one that was asked for."""
     settings = (trial.get("evidence") or NOTHING).get("settings") or {}
@@ -358,6 +366,7 @@ GUARDS = (
     server_gone,
     interrupted,
     features,
+    programs,
     profile,
     encapsulation,
     costly,

@@ -91,6 +91,7 @@ class Cpu(TypedDict):
         float | None
     )  # of the window in which all streams sent, None where it is not known
     features_changed: dict[str, list[str]]  # {end: devices whose features changed meanwhile}
+    programs_changed: NotRequired[dict[str, list[str]]]  # the same of their BPF programs
     clock_error_s: float | None
     clock_offset_s: float | None
 

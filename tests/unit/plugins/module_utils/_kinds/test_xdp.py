@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 import json
-import struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.module_utils._host import netlink
-from ansible_collections.offload.lab.plugins.module_utils._kinds import xdp_program
 from ansible_collections.offload.lab.plugins.module_utils._kinds.xdp import XDP, programs_of
 
 # iproute2 6.1 on Linux 6.18
@@ -109,21 +106,3 @@ def test_any_row_is_read(link):
     for program in programs_of(link):
         assert isinstance(program["mode"], str)
     assert state({**link, "ifname": "eth0"})["supported"] in (True, False)
-
-
-def test_programs_of_a_link_that_rtnetlink_describes():
-    numbers = netlink.attribute(6, struct.pack("=I", 12)) + netlink.attribute(2, b"\2")
-    answer = bytes(16) + netlink.attribute(3, b"eth0\0") + netlink.attribute(43, numbers)
-    assert xdp_program.attached_of(answer) == {"generic": 12}
-
-
-@given(st.binary(max_size=200))
-def test_any_answer_is_read(data):
-    assert set(xdp_program.attached_of(data)) <= {"generic", "native"}
-
-
-def test_an_architecture_that_is_not_known(monkeypatch):
-    monkeypatch.setattr(xdp_program.platform, "machine", lambda: "sparc64")
-    assert xdp_program.name_of(1) == ""
-    with pytest.raises(OSError, match="not known"):
-        xdp_program._load()

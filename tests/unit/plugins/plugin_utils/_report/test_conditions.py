@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.plugin_utils._report.conditions import (
+    changes,
     conditions,
+    differences,
     flatten,
+    nodes_of,
 )
 from ansible_collections.offload.lab.tests.report_pages import manifest
 
@@ -100,3 +103,15 @@ def test_the_nodes_of_tenants_have_a_table_of_their_own():
         table["rows"] == [{"cells": ["all_on", "node1 (client)", "3", "41.2"]}]
         and "not added" in table["caption"]
     )
+
+
+def test_a_bpf_program_that_came_or_went_is_a_change_and_its_number_is_no_difference():
+    nodes = {
+        name: {"before": {"programs": {"eth0": {"xdp native": {"id": number, "name": "p"}}}}}
+        for name, number in (("node1", 12), ("node2", 13))
+    }
+    flat = nodes_of({"nodes": nodes})
+    assert differences(flat) == []
+    nodes["node1"]["after"] = {"host": {"kernel": "6.1"}}
+    changed = changes(nodes_of({"nodes": nodes}))
+    assert ("node1", "programs.eth0.xdp native.name", "p") in [row[:3] for row in changed]

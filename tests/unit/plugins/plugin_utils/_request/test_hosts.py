@@ -258,6 +258,17 @@ def test_known_cases_of_the_driver_are_noted():
     )
 
 
+def test_bpf_programs_of_the_host_are_noted():
+    assert [row for row in rows() if row.check == "BPF"] == []
+    hooks = {
+        "tcx ingress": {"id": 7, "name": "cil_from_netdev", "tag": "ab"},
+        "tc egress": {"id": 8},
+    }
+    (row,) = [row for row in rows({"bpf": hooks}) if row.check == "BPF"]
+    assert row.state == "note"
+    assert "programs of the host: cil_from_netdev (tcx ingress), 8 (tc egress)." in row.text
+
+
 OWN = {"ends": [{"name": "pods", "address": "10.244.1.5"}]}
 
 

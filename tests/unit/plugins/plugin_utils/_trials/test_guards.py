@@ -60,6 +60,7 @@ CASES = [
     ("clock_jump", {"clock_jump_s": -3600.0}, {}, True),
     ("interrupted", {"interrupted": "10.244.3.5 did not answer for 1.4 s"}, {}, True),
     ("server_gone", {"server": "node2", "server_answers": False}, {}, True),
+    ("program_changed", {"cpu": dict(window(), programs_changed={"server": ["eth0"]})}, {}, True),
     ("feature_changed", {"cpu": dict(window(), features_changed={"server": ["eth0"]})}, {}, True),
     (
         "profile",
