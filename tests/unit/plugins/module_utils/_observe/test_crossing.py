@@ -63,7 +63,7 @@ class Group:
 def kernel(monkeypatch):
     texts = {name: text for name, text in FORMATS.items() if name in crossing.EVENTS}
     monkeypatch.setattr(tracefs, "formats", lambda names: texts)
-    monkeypatch.setattr(tracepoints, "counted", lambda names: dict.fromkeys(names, 1))
+    monkeypatch.setattr(tracepoints, "namesakes", lambda names: dict.fromkeys(names, 1))
     monkeypatch.setattr(perf_events, "Group", Group)
     yield
     crossing._ready.clear()
