@@ -43,12 +43,11 @@ class ActionModule(ActionBase):
         conditions: manifest.Conditions = {
             "host": result["host"],
             "links": result["links"],
+            "programs": result.get("programs", {}),
             "ovs": result["ovs"],
             "devices": devices,
             "kernel_log": kernel_log,
         }
-        if result.get("programs"):
-            conditions["programs"] = result["programs"]
         if exchanges:
             conditions["exchanges"] = exchanges
         if arguments.get("classes"):
