@@ -120,12 +120,12 @@ def named_by(seed, rate, noise):
     return hop.likeliest(plan, at(checks.planned, curing.PLACE), payload.WRONG) == [[truth]]
 
 
-def main(chains):
+def main(number):
     """Print how often the hop is named, by rate and noise."""
     for rate in curing.RATES:
         for noise in curing.NOISES:
-            right = sum(named_by(seed, rate, noise) for seed in range(hop))
-            print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {hop} chains")
+            right = sum(named_by(seed, rate, noise) for seed in range(number))
+            print(f"rate {rate:g}, noise {noise}: the hop is named in {right} of {number} chains")
 
 
 if __name__ == "__main__":
