@@ -197,16 +197,26 @@ def _trials_of(tallies: Iterable[Tally]) -> int:
     return sum(tally["trials"] for tally in tallies)
 
 
+def _most_frequent_first(item: tuple[str, Corrupted]) -> tuple[int, int]:
+    _reason, seen = item
+    return -seen["trials"], -seen["packets"]
+
+
 def reasons_of(tallies: Collection[Tally]) -> list[str]:
     """Return why packets were dropped under the profiles in trouble, where clean profiles have few
     such drops: ``lost at node2 in tcp_v4_rcv, reason TCP_CSUM: …``, the most frequent first.
+
+    The kernel counts what other traffic of the host loses, too. So a reason was met in half of the
+    trials in trouble at least.
     """
     troubled = [tally for tally in tallies if tally["troubled"]]
     clean = [tally for tally in tallies if not tally["troubled"]]
     here, there = map(_joined_drops, (troubled, clean))
     trials, others = map(_trials_of, (troubled, clean))
+    in_trouble = sum(tally["troubled"] for tally in troubled)
+    common = {key: seen for key, seen in here.items() if 2 * seen["trials"] >= in_trouble}
     named = []
-    for key, counted in sorted(here.items(), key=lambda item: -item[1]["packets"]):
+    for key, counted in sorted(common.items(), key=_most_frequent_first):
         ordinary = there[key]["packets"] / others if key in there else 0.0
         rate = counted["packets"] / trials
         if counted["packets"] >= FEWEST_DROPPED and rate > MORE_DROPPED * ordinary:

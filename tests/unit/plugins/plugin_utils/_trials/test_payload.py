@@ -190,3 +190,17 @@ def test_a_fault_strikes_often_where_a_second_shows_it(check, often):
 
 def test_a_path_without_a_connection_is_struck_often():
     assert payload.strikes_often(dead("no payload server answers: timed out"))
+
+
+@pytest.mark.parametrize(
+    "trials, said_of_firewall", [(7, True), (6, False)], ids=["most trials", "other traffic"]
+)
+def test_a_reason_is_met_in_half_of_the_trials_in_trouble(trials, said_of_firewall):
+    dropped = {
+        "node1 NETFILTER_DROP nft_do_chain": {"packets": 900, "trials": trials},
+        "node1 VXLAN_VNI_NOT_FOUND vxlan_rcv": {"packets": 52, "trials": 13},
+    }
+    dead = {"trials": 13, "troubled": 13, "dropped": dropped}
+    first, *others = payload.reasons_of([dead])
+    assert "VXLAN_VNI_NOT_FOUND" in first and "52 packets in 13 of 13 trials" in first
+    assert ["NETFILTER_DROP" in text for text in others] == [True] * said_of_firewall
