@@ -197,6 +197,12 @@ def _trials_of(tallies: Iterable[Tally]) -> int:
     return sum(tally["trials"] for tally in tallies)
 
 
+def _per_trial(tallies: Collection[Tally]) -> dict[str, float]:
+    """Return how many packets were dropped in a trial, by reason and place."""
+    trials = _trials_of(tallies)
+    return {key: seen["packets"] / trials for key, seen in _joined_drops(tallies).items()}
+
+
 def _most_frequent_first(item: tuple[str, Corrupted]) -> tuple[int, int]:
     _reason, seen = item
     return -seen["trials"], -seen["packets"]
@@ -211,19 +217,19 @@ def reasons_of(tallies: Collection[Tally]) -> list[str]:
     """
     troubled = [tally for tally in tallies if tally["troubled"]]
     clean = [tally for tally in tallies if not tally["troubled"]]
-    here, there = map(_joined_drops, (troubled, clean))
-    trials, others = map(_trials_of, (troubled, clean))
+    trials = _trials_of(troubled)
     in_trouble = sum(tally["troubled"] for tally in troubled)
-    common = {key: seen for key, seen in here.items() if 2 * seen["trials"] >= in_trouble}
-    named = []
-    for key, counted in sorted(common.items(), key=_most_frequent_first):
-        ordinary = there[key]["packets"] / others if key in there else 0.0
-        rate = counted["packets"] / trials
-        if counted["packets"] >= FEWEST_DROPPED and rate > MORE_DROPPED * ordinary:
-            named.append(
-                f"{in_words(key)}: {counted['packets']:,} packets in {counted['trials']} of {trials} trials"
-            )
-    return named[:MOST_REASONS]
+    ordinary = _per_trial(clean)
+    named = [
+        (key, seen)
+        for key, seen in _joined_drops(troubled).items()
+        if 2 * seen["trials"] >= in_trouble
+        and seen["packets"] >= max(FEWEST_DROPPED, MORE_DROPPED * ordinary.get(key, 0.0) * trials)
+    ]
+    return [
+        f"{in_words(key)}: {seen['packets']:,} packets in {seen['trials']} of {trials} trials"
+        for key, seen in sorted(named, key=_most_frequent_first)[:MOST_REASONS]
+    ]
 
 
 def _refused_at(node: str, tally: Tally) -> int:

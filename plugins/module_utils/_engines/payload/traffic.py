@@ -52,9 +52,9 @@ from ..wire import (
 )
 
 STALL = 5.0  # s without progress
-# A connection that only goes on by retransmission timeouts has stalled, too: within TRICKLE_S seconds
-# it delivers fewer than TRICKLE segments, and REPEATED segments were retransmitted. A busy CPU gives no
-# such number: each timeout of one segment lasts twice as long as the one before (RFC 6298), so that six
+# A connection that only goes on by retransmission timeouts has stalled, too: in TRICKLE_S seconds it
+# delivers fewer than TRICKLE segments, and REPEATED segments were retransmitted. A busy CPU does not cause
+# that: each timeout of a segment takes twice the time of the timeout before (RFC 6298), and six of them
 # take longer than STALL.
 TRICKLE_S = 1.0
 TRICKLE = 100
@@ -343,7 +343,7 @@ def send_all(connection: socket.socket, content: memoryview) -> None:
 
 
 def reset(connection: socket.socket) -> None:
-    """Close a connection by a reset, which the other end sees at once."""
+    """Close a connection by a reset: the other end need not wait for its end."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 

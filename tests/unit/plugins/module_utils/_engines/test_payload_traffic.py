@@ -58,7 +58,7 @@ def kernel_says(delivered=0, again=0, duplicates=0):
 
 
 @pytest.mark.parametrize(
-    "seconds, said, stalled",
+    "seconds, info, stalled",
     [
         (1.1, kernel_says(99, 6), True),  # goes on by timeouts only
         (0.9, kernel_says(99, 6), False),
@@ -71,14 +71,14 @@ def kernel_says(delivered=0, again=0, duplicates=0):
     ],
 )
 def test_a_connection_that_goes_on_by_timeouts_only_has_stalled(
-    seconds, said, stalled, monkeypatch
+    seconds, info, stalled, monkeypatch
 ):
     monkeypatch.setattr(traffic, "tcp_info", lambda _connection: kernel_says())
     monkeypatch.setattr(traffic.time, "monotonic", lambda: 100.0)
     wait = traffic.Wait(None)
     monkeypatch.setattr(traffic.time, "monotonic", lambda: 100.0 + seconds)
     with pytest.raises(socket.timeout) if stalled else contextlib.nullcontext():
-        wait.require_progress(said)
+        wait.require_progress(info)
 
 
 def test_a_second_begins_when_enough_was_delivered(monkeypatch):
