@@ -36,4 +36,4 @@ class ActionModule(ControllerAction):
         say(f"  To share: {result['archive']}")
         say(f"  Replaced: {', '.join(replaced)}")
         say(f"  Keep {result['names']} to yourself: it has the originals.")
-        return result
+        return dict(result)

@@ -24,8 +24,8 @@ from ..plugin_utils._campaign.chosen import OWN_PATHS
 from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._lab.guests import GuestPort
 from ..plugin_utils._lab.lab_node import Variables
-from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH, with_own
-from ..plugin_utils._paths.own_paths import OwnPath, Walked, other_ends, own_paths, walked_of
+from ..plugin_utils._paths.lab_paths import USUAL_TENANT_PATH, OwnPath, with_own
+from ..plugin_utils._paths.own_paths import Walked, other_ends, own_paths, walked_of
 
 PREFIX = "offload_lab_"
 SPEC: Spec = {

@@ -40,7 +40,7 @@ class ActionModule(ActionBase):
         exchanges = result.pop("exchanges", None)
         if result.get("failed") or not arguments.get("results") or self._task.check_mode:
             return result
-        conditions: manifest.Conditions = {
+        conditions: manifest.NodeState = {
             "host": result["host"],
             "links": result["links"],
             "programs": result.get("programs", {}),

@@ -25,27 +25,33 @@ from ..plugin_utils._action.controller import (
 from ..plugin_utils._analysis.cube import scatter_of
 from ..plugin_utils._analysis.spend import before_the_first
 from ..plugin_utils._campaign import forwarding
-from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
+from ..plugin_utils._campaign.campaign_file import checked_campaign
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.dry_run import describe, time_plan, warnings_of
 from ..plugin_utils._campaign.forwarding import lacking
 from ..plugin_utils._campaign.nouns import Between, Campaign, Plan
+from ..plugin_utils._campaign.pace import pace_of, summary
 from ..plugin_utils._campaign.plan_file import (
     differences,
     paths_of,
     read_current_plan,
     read_plan,
-    summary,
     with_defaults_of_plan,
     write_plan,
 )
-from ..plugin_utils._campaign.visits import pace_of
 from ..plugin_utils._lab import guests, lab_node
-from ..plugin_utils._paths.own_paths import OwnPath, Walked, walked_of
+from ..plugin_utils._paths.lab_paths import OwnPath
+from ..plugin_utils._paths.own_paths import Walked, walked_of
 from ..plugin_utils._paths.path import CampaignHost, Pair
+from ..plugin_utils._request.campaign import (
+    DevicesAndFeatures,
+    warnings,
+    with_as_found,
+    without_fixed,
+)
 from ..plugin_utils._request.discovered import disturbance_lines
-from ..plugin_utils._request.fixed import DevicesAndFeatures, warnings, with_as_found, without_fixed
-from ..plugin_utils._statistics.components import Scatter
+from ..plugin_utils._statistics.effects import Scatter
 from ..plugin_utils._statistics.libraries import preload
 from ..plugin_utils._trials.records import stream_records
 

@@ -25,7 +25,8 @@ from ..plugin_utils._action.controller import (
     TaskVars,
     say,
 )
-from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, checked_campaign, search_folders
+from ..plugin_utils._campaign.campaign_file import checked_campaign
+from ..plugin_utils._campaign.chosen import IN_RESULTS, OWN_PATHS, search_folders
 from ..plugin_utils._campaign.design import make_plan
 from ..plugin_utils._campaign.forwarding import left_out
 from ..plugin_utils._campaign.nouns import Campaign

@@ -9,8 +9,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._across.traffic import SETTINGS, Host
-from ..plugin_utils._across.traffic_page import FORMS
+from ..plugin_utils._across.traffic import FORMS, SETTINGS, TracedHost
 from ..plugin_utils._request.discovered import state
 from ..plugin_utils._untrusted.texts import clean_all
 
@@ -32,7 +31,7 @@ def traffic(hosts: Mapping[str, Any], form: str = "text", inventory: str = "INVE
         )
     plain = clean_all(json.loads(json.dumps(hosts)), "traffic")
     read = [
-        Host(name, host["counted"], _states(host.get("read") or {}))
+        TracedHost(name, host["counted"], _states(host.get("read") or {}))
         for name, host in sorted(plain.items())
         if "cost" in (host.get("counted") or {})
     ]

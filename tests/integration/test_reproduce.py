@@ -15,9 +15,7 @@ import time
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
-    script_text,
-)
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import reproduction
 from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import DEVICES, Nodes
 from ansible_collections.offload.lab.tests.instruments.lying_nic.reproduced import (
     ran,
@@ -61,12 +59,12 @@ def processes():
         pytest.param("vouched:1:gro", GRO, ["tcp_reverse"], marks=pytest.mark.nightly),
         pytest.param("dropped:1:tso", TSO, ["tcp_forward"], marks=pytest.mark.nightly),
         pytest.param(
-            "dropped:0.01:tx+udp", TX, list(script_text.CHECKS), marks=pytest.mark.nightly
+            "dropped:0.01:tx+udp", TX, list(reproduction.CHECKS), marks=pytest.mark.nightly
         ),
     ],
 )
 def test_it_shows_a_fault_and_restores(fault, arms, kinds):
-    with Nodes(fault) as nodes, written(script_text.script(tried(*arms, kinds))) as script:
+    with Nodes(fault) as nodes, written(reproduction.script(tried(*arms, kinds))) as script:
         before = features(nodes)
         status, text, seconds = ran(script, nodes.spaces)
         assert status == 1, text
@@ -79,7 +77,7 @@ def test_it_shows_a_fault_and_restores(fault, arms, kinds):
 
 @pytest.mark.parametrize("kinds", [["tcp_forward"], ["udp_reverse"]])
 def test_it_shows_nothing_on_an_honest_card(kinds):
-    with Nodes(HONEST) as nodes, written(script_text.script(tried(*TX, kinds))) as script:
+    with Nodes(HONEST) as nodes, written(reproduction.script(tried(*TX, kinds))) as script:
         status, text, _seconds = ran(script, nodes.spaces)
         assert status == 0, text
         assert "Not reproduced: 0 of 6 trials" in text and text.endswith("node 2: restored\n")
@@ -87,7 +85,7 @@ def test_it_shows_nothing_on_an_honest_card(kinds):
 
 def test_what_breaks_with_both_settings_is_no_fault_of_the_feature():
     with Nodes("dropped:1:tcp") as nodes, written(
-        script_text.script(tried(*TSO, ["tcp_forward"]))
+        reproduction.script(tried(*TSO, ["tcp_forward"]))
     ) as script:
         status, text, _seconds = ran(script, nodes.spaces)
         assert status == 2 and "in trouble with either setting" in text, text
@@ -96,14 +94,16 @@ def test_what_breaks_with_both_settings_is_no_fault_of_the_feature():
 def test_a_feature_that_does_not_change_is_said():
     arms = ({"tx-nocache-copy": "off"}, {"tx-nocache-copy": "off"})
     with Nodes(HONEST) as nodes, written(
-        script_text.script(tried(*arms, ["tcp_forward"]))
+        reproduction.script(tried(*arms, ["tcp_forward"]))
     ) as script:
         status, text, _seconds = ran(script, nodes.spaces)
         assert status == 2 and "nothing changed" in text, text
 
 
 def test_a_host_that_is_not_there_is_said():
-    with Nodes(HONEST) as nodes, written(script_text.script(tried(*TX, ["tcp_forward"]))) as script:
+    with Nodes(HONEST) as nodes, written(
+        reproduction.script(tried(*TX, ["tcp_forward"]))
+    ) as script:
         status, text, seconds = ran(script, (nodes.spaces[0], "ol-nowhere"))
         assert status == 2 and "does not start as root at node 2" in text, text
         assert seconds < 10
@@ -113,7 +113,7 @@ def test_of_several_features_it_says_which_is_enough():
     broken = {"tx": "on", "tso": "on", "gro": "on"}
     cured = {"gro": "off", "tso": "off"}
     with Nodes("bit_flipped:1:tso") as nodes, written(
-        script_text.script(tried(broken, cured, ["tcp_forward"]))
+        reproduction.script(tried(broken, cured, ["tcp_forward"]))
     ) as script:
         status, text, _seconds = ran(script, nodes.spaces)
         assert status == 1, text
@@ -123,7 +123,9 @@ def test_of_several_features_it_says_which_is_enough():
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "kill", "kill -9", "the connection ends"])
 def test_however_it_ends_the_features_are_as_they_were(how):
-    with Nodes(HONEST) as nodes, written(script_text.script(tried(*TX, ["tcp_forward"]))) as script:
+    with Nodes(HONEST) as nodes, written(
+        reproduction.script(tried(*TX, ["tcp_forward"]))
+    ) as script:
         nodes.ethtool("tx", "off")  # so that it has to be switched off again
         before = features(nodes)
         with started(script, nodes.spaces) as process:
@@ -162,7 +164,7 @@ def end(process, how):
 def test_of_two_processes_at_a_node_each_restores_if_the_other_is_killed(which):
     """One process obeys the commands. The other one started it, and waits for its end."""
     with Nodes(HONEST) as nodes, written(
-        script_text.script(tried(*TSO, ["tcp_forward"]))
+        reproduction.script(tried(*TSO, ["tcp_forward"]))
     ) as script:
         nodes.ethtool("tx", "off")  # the script leaves it on, also where it switches TSO off
         before = features(nodes)
@@ -193,7 +195,7 @@ def test_namespaces_of_its_own_are_gone_with_it(layers, tmp_path):
         for node in usual.nodes
     ]
     with written(
-        script_text.script(usual._replace(layers=layers, mtu=1500, nodes=tuple(ends)))
+        reproduction.script(usual._replace(layers=layers, mtu=1500, nodes=tuple(ends)))
     ) as script:
         before = subprocess.run(["ip", "-o", "link"], capture_output=True, check=True).stdout
         status, text, _seconds = ran(script, ("--namespaces",))

@@ -11,7 +11,7 @@ import re
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import OVERRIDES
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import OVERRIDES
 from ansible_collections.offload.lab.tests.awx import recorded
 from ansible_collections.offload.lab.tests.support import CHECKOUT
 

@@ -61,7 +61,7 @@ from .host import HostKind
 
 
 class ToyKind(HostKind):
-    name = group = "toy_backlog"
+    name = "toy_backlog"
     about = "is a toy"
     availability = "sysctl net.core.toy_backlog"
     takes = "numbers"

@@ -39,6 +39,48 @@ SHORTEST = 0.25
 DOOR = 197  # the descriptor of the script of :mod:`.door`
 
 
+class Confidence(TypedDict):
+    """When a test is repeated."""
+
+    level: int  # %
+    width_percent: float  # of the mean, the whole interval
+    iterations_min: int
+    iterations_max: int
+
+
+class PlannedWorkload(TypedDict):
+    """What each workload of a plan has; sizes are bytes, None leaves the system's own."""
+
+    name: str
+    test: str  # as netperf names it
+    duration: float  # s an iteration
+    streams: int
+    tenants: int | None
+    message_size: int | None
+    send_socket: int | None
+    recv_socket: int | None
+    request_size: int | None
+    response_size: int | None
+    confidence: Confidence | None
+    warm_up: int  # s before the time that counts
+
+
+class Workload(PlannedWorkload, total=False):
+    """A workload in a plan, with what only some campaigns give."""
+
+    engine: str
+    receive_size: int
+    bidirectional: bool
+    cpu: bool  # the engine's own CPU figures
+    interim: float  # s
+    rate_mbps: float  # of each stream
+    congestion_control: str
+    udp_segment: bool
+    udp_gro: bool
+    client_cpus: list[int]
+    server_cpus: list[int]
+
+
 class Endpoint(TypedDict):
     """Between what a stream runs: from a namespace and an address of the client to a server."""
 

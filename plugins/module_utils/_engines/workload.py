@@ -9,13 +9,13 @@ From :data:`KEYS` come the schema of a campaign file's workloads and the options
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Mapping, NamedTuple, Sequence, TypedDict
+from typing import Any, Dict, Mapping, NamedTuple, Sequence
 
 from .._base import network
 from .._base.checks import BYTE_RANGE, boolean, label, mapping, number, size
 from .._base.errors import InputError
 from . import engine as nouns
-from .engine import Endpoint, Engine, Line, Load
+from .engine import Confidence, Endpoint, Engine, Line, Load
 from .engines import BY_NAME, ENGINES, TESTS, engine_of
 
 SHORT = (0.25, 0.5)  # s: durations below a second
@@ -168,48 +168,6 @@ def definitions() -> dict[str, Schema]:
 def options() -> dict[str, dict[str, Any]]:
     """Return the argument spec of a workload's keys, as module netperf has them."""
     return {name: key.option for name, key in KEYS.items() if key.option}
-
-
-class Confidence(TypedDict):
-    """When a test is repeated."""
-
-    level: int  # %
-    width_percent: float  # of the mean, the whole interval
-    iterations_min: int
-    iterations_max: int
-
-
-class PlannedWorkload(TypedDict):
-    """What each workload of a plan has; sizes are bytes, None leaves the system's own."""
-
-    name: str
-    test: str  # as netperf names it
-    duration: float  # s an iteration
-    streams: int
-    tenants: int | None
-    message_size: int | None
-    send_socket: int | None
-    recv_socket: int | None
-    request_size: int | None
-    response_size: int | None
-    confidence: Confidence | None
-    warm_up: int  # s before the time that counts
-
-
-class Workload(PlannedWorkload, total=False):
-    """A workload in a plan, with what only some campaigns give."""
-
-    engine: str
-    receive_size: int
-    bidirectional: bool
-    cpu: bool  # the engine's own CPU figures
-    interim: float  # s
-    rate_mbps: float  # of each stream
-    congestion_control: str
-    udp_segment: bool
-    udp_gro: bool
-    client_cpus: list[int]
-    server_cpus: list[int]
 
 
 def is_stream(test: str) -> bool:

@@ -15,8 +15,7 @@ from typing import Any, Collection, Iterable, Mapping, NamedTuple, Sequence
 from .._base import network
 from .._base.checks import shown
 from .._base.errors import InputError
-from .host import NODE
-from .kind import Asked, Item, Values
+from .kind import NODE, Asked, Item, Values
 from .kinds import DEVICE_KINDS
 
 

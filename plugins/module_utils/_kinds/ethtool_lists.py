@@ -94,7 +94,7 @@ def number_or_switch(level: str) -> bool | int:
 class Coalesce(Listed):
     """How long a card waits before it interrupts."""
 
-    name = group = "coalesce"
+    name = "coalesce"
     about = "sets how long a card waits before it interrupts"
     availability = "`ethtool -C`; most hardware drivers"
     takes = "numbers, `off`, `on`, or mappings such as `{adaptive-rx: on}`"
@@ -126,7 +126,7 @@ def parse_pause(text: str) -> dict[str, dict[str, Any]]:
 class Pause(Listed):
     """Pause frames: whether a device asks its neighbour to wait, and waits."""
 
-    name = group = "pause"
+    name = "pause"
     about = "lets a device ask its neighbour to wait (`tx`), and wait when it is asked (`rx`)"
     availability = "`ethtool -a`; most hardware drivers; veth and virtio have none"
     takes = "`off`, `on`"
@@ -176,7 +176,7 @@ class Eee(Listed):
     The link modes that are advertised for it are neither set nor restored.
     """
 
-    name = group = "eee"
+    name = "eee"
     about = "lets an idle link sleep, which saves power and costs time when packets come"
     availability = "`ethtool --show-eee`; copper cards; veth and virtio have none"
     takes = "`off`, `on`, or a number for `tx-timer`"
@@ -224,7 +224,7 @@ def parse_private_flags(text: str) -> dict[str, dict[str, bool]]:
 class PrivateFlags(Listed):
     """Private flags: switches that a driver has for itself."""
 
-    name = group = "private_flags"
+    name = "private_flags"
     about = "switches what a driver has for itself, by the driver's own names"
     availability = (
         "`ethtool --show-priv-flags`; mlx5, i40e, ice and others; veth and virtio have none"

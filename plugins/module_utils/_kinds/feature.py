@@ -272,12 +272,10 @@ class FeatureKind(DeviceKind):
     """One offload, or several that go together."""
 
     name = "feature"
-    group = "features"
     about = "switches one offload, or a group of them"
     availability = "`ethtool -k`; every kernel and driver lists its own"
     takes = "`off`, `on`"
     levels = ["off", "on"]
-    proof = "packets"
 
     value = staticmethod(switch)
 

@@ -18,6 +18,7 @@ from .._base.errors import InputError
 from .._base.network import HOST
 from .._base.quoting import shell_line
 from .kind import (
+    NODE,
     Asked,
     Described,
     KindState,
@@ -30,7 +31,6 @@ from .kind import (
 )
 from .listed import Listed, unsupported
 
-NODE = "node"  # the class of devices that every host has: itself
 NOT_A_HOST = "it is a setting of the whole host"
 FOLDER = "/proc/sys"
 
@@ -127,7 +127,7 @@ class HostName(HostKind):
 class BusyPoll(HostKind):
     """How long select and poll ask the devices themselves for packets."""
 
-    name = group = "busy_poll"
+    name = "busy_poll"
     about = "lets select and poll ask devices for packets themselves, for this number of microseconds; 0 never"
     availability = "sysctl `net.core.busy_poll`; kernels with CONFIG_NET_RX_BUSY_POLL"
     takes = "numbers, microseconds"
@@ -141,7 +141,7 @@ BUSY_POLL = BusyPoll()
 class RpsSockFlowEntries(HostKind):
     """How many flows the host remembers for receive flow steering."""
 
-    name = group = "rps_sock_flow_entries"
+    name = "rps_sock_flow_entries"
     about = "is how many flows the host remembers for `rfs`, which acts only where it is above 0"
     availability = "sysctl `net.core.rps_sock_flow_entries`; kernels with CONFIG_RPS"
     takes = "0 or powers of two"
@@ -161,7 +161,7 @@ RPS_SOCK_FLOW_ENTRIES = RpsSockFlowEntries()
 class BusyRead(HostKind):
     """How long a read of a socket asks the devices themselves for packets."""
 
-    name = group = "busy_read"
+    name = "busy_read"
     about = "lets a read of a new socket ask its device for packets itself, for this number of microseconds"
     availability = "sysctl `net.core.busy_read`; kernels with CONFIG_NET_RX_BUSY_POLL"
     takes = "numbers, microseconds"
@@ -175,7 +175,7 @@ BUSY_READ = BusyRead()
 class NetdevBudget(HostKind):
     """How many packets one round of polling takes from all devices."""
 
-    name = group = "netdev_budget"
+    name = "netdev_budget"
     about = "is how many packets one round of polling takes from all devices of a CPU"
     availability = "sysctl `net.core.netdev_budget`; every kernel"
     takes = "numbers from 1"
@@ -190,7 +190,7 @@ NETDEV_BUDGET = NetdevBudget()
 class NetdevMaxBacklog(HostKind):
     """How many packets wait on a CPU where a device has no polling of its own."""
 
-    name = group = "netdev_max_backlog"
+    name = "netdev_max_backlog"
     about = "is how many packets wait for a CPU after `rps` or a veth; more are dropped"
     availability = "sysctl `net.core.netdev_max_backlog`; every kernel"
     takes = "numbers from 1"
@@ -205,7 +205,7 @@ NETDEV_MAX_BACKLOG = NetdevMaxBacklog()
 class DefaultQdisc(HostName):
     """The queueing discipline of devices that come later."""
 
-    name = group = "default_qdisc"
+    name = "default_qdisc"
     about = "is the queueing discipline of devices that come later; `qdisc` changes a device"
     availability = "sysctl `net.core.default_qdisc`; every kernel with this discipline"
     takes = "names, such as `fq`"
@@ -257,7 +257,7 @@ class TcpMemory(HostKind):
 class TcpRmem(TcpMemory):
     """How large the receive buffer of a connection may grow."""
 
-    name = group = "tcp_rmem"
+    name = "tcp_rmem"
     about = "bounds the receive buffer of a TCP connection whose program sets none, in bytes"
     availability = "sysctl `net.ipv4.tcp_rmem`, its last number; every kernel"
     takes = "numbers from 1, bytes"
@@ -274,7 +274,7 @@ TCP_RMEM = TcpRmem()
 class TcpWmem(TcpMemory):
     """How large the send buffer of a connection may grow."""
 
-    name = group = "tcp_wmem"
+    name = "tcp_wmem"
     about = "bounds the send buffer of a TCP connection whose program sets none, in bytes"
     availability = "sysctl `net.ipv4.tcp_wmem`, its last number; every kernel"
     takes = "numbers from 1, bytes"
@@ -291,7 +291,7 @@ TCP_WMEM = TcpWmem()
 class TcpCongestionControl(HostName):
     """The congestion control of new connections."""
 
-    name = group = "tcp_congestion_control"
+    name = "tcp_congestion_control"
     about = "chooses the congestion control of new TCP connections"
     availability = "sysctl `net.ipv4.tcp_congestion_control`; what the kernel has or can load"
     takes = "names, such as `cubic`"

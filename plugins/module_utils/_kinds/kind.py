@@ -30,6 +30,15 @@ Item = Dict[str, Any]  # a device, by name and netns, and its settings by kind
 KindState = Dict[str, Any]  # what a device has: supported, current, maximum; or its features
 Asked = Mapping[str, Values]  # what is asked of a device: {key of a kind: {name: value}}
 Expressed = Optional[Tuple[str, str]]  # a key of a host's configuration, and its value
+NODE = "node"  # the class of devices that every host has: itself
+FEATURE = "feature"  # the kind that packets prove; other kinds are read back
+# The key under which a device's settings have a kind, where it is not the kind's name; "" for no key.
+GROUPS = {FEATURE: "features", "tunnel_csum": ""}
+
+
+def group_of(kind: str) -> str:
+    """Return the key under which a device's settings have a kind, by its name; "" for no key."""
+    return GROUPS.get(kind, kind)
 
 
 class NotAsAsked(TypedDict, total=False):
@@ -108,11 +117,14 @@ class Kind:
     availability: str  # where a reader finds it
     takes: str  # which levels a campaign may give, for the reference page
     also: tuple[str, ...] = ()  # settings that a campaign may name in addition
-    group: str | None = None  # the key under which a device's settings have it
     settings: list[str] | None = None  # that take a level, None for the factor's own name
     levels: list[str] | None = None  # by default
     devices: list[str] | None = None  # classes by default, None for those that the paths pass
-    proof: str | None = None  # how a verdict knows that it acts: packets, read_back
+
+    @property
+    def group(self) -> str:
+        """Return the key under which a device's settings have it; "" for no key."""
+        return group_of(self.name)
 
     def value(self, level: str) -> Any:
         """Return what a level becomes; raises ``ValueError`` with what is allowed."""
@@ -132,7 +144,6 @@ class Kind:
 class DeviceKind(Kind):
     """A kind of a device: it is read, planned, set, read back, kept and restored."""
 
-    group: str
     program = "ethtool"  # that sets it, or sysfs
     lasts = True  # whether a host's configuration can set it at each boot
 

@@ -53,7 +53,6 @@ class Listed(DeviceKind):
     """A kind that is listed as names and values, by ethtool where nothing else is said."""
 
     devices = ["underlay"]
-    proof = "read_back"
     read_option: str
     set_option: str
     parse: Callable[[str], Any]

@@ -25,7 +25,7 @@ class Threaded(Sysfs):
     A device without NAPI, such as a veth without GRO, refuses to change it.
     """
 
-    name = group = "threaded"
+    name = "threaded"
     about = "polls the device in kernel threads instead of soft interrupts"
     availability = (
         "`threaded` in sysfs; Linux 5.12 and later, devices with NAPI (veth: with GRO on)"
@@ -56,7 +56,7 @@ THREADED = Threaded()
 class GroFlushTimeout(Number):
     """How long GRO keeps packets that it may merge with later ones, in nanoseconds."""
 
-    name = group = "gro_flush_timeout"
+    name = "gro_flush_timeout"
     about = (
         "keeps packets that GRO may merge with later ones, in nanoseconds; 0 until the poll ends"
     )
@@ -76,7 +76,7 @@ class NapiDeferHardIrqs(Number):
     It acts with a ``gro_flush_timeout`` above 0, whose timer polls meanwhile.
     """
 
-    name = group = "napi_defer_hard_irqs"
+    name = "napi_defer_hard_irqs"
     about = "leaves interrupts off for this many empty polls; acts with a `gro_flush_timeout`"
     availability = "`napi_defer_hard_irqs` in sysfs; Linux 5.8 and later, devices with NAPI"
     takes = "numbers"
@@ -162,7 +162,7 @@ class OfNapi(Sysfs):
 class IrqSuspendTimeout(OfNapi):
     """How long interrupts stay off after a program that polls has found packets."""
 
-    name = group = "irq_suspend_timeout"
+    name = "irq_suspend_timeout"
     about = "leaves interrupts off for this number of nanoseconds while a program polls and finds packets"
     availability = "netlink family netdev; Linux 6.13 and later, devices with NAPI that are up"
     takes = "numbers, nanoseconds, of each NAPI instance"
@@ -177,7 +177,7 @@ IRQ_SUSPEND_TIMEOUT = IrqSuspendTimeout()
 class NapiGroFlushTimeout(OfNapi):
     """The timer of GRO of each NAPI instance; ``gro_flush_timeout`` sets all of a device."""
 
-    name = group = "napi_gro_flush_timeout"
+    name = "napi_gro_flush_timeout"
     about = "is `gro_flush_timeout` of each NAPI instance, in nanoseconds"
     availability = "netlink family netdev; Linux 6.13 and later, devices with NAPI that are up"
     takes = "numbers, nanoseconds, of each NAPI instance"
@@ -193,7 +193,7 @@ THREADS = ["off", "on", "busy-poll"]  # in the order of the kernel's numbers
 class NapiThreaded(OfNapi):
     """Whether a thread polls each NAPI instance, and whether this thread ever sleeps."""
 
-    name = group = "napi_threaded"
+    name = "napi_threaded"
     about = "polls each NAPI instance in a thread; with `busy-poll` the thread never sleeps"
     availability = "netlink family netdev; Linux 6.17 and later, `busy-poll` with Linux 6.19"
     takes = "`off`, `on`, `busy-poll`"

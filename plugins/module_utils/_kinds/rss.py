@@ -32,7 +32,7 @@ def check_flow_types(flow_types: Iterable[str], device: str) -> None:
 class RxFlowHash(Listed):
     """The hash fields of flow types."""
 
-    name = group = "rx_flow_hash"
+    name = "rx_flow_hash"
     about = "chooses the header fields that spread packets over receive queues"
     availability = "`ethtool -N DEV rx-flow-hash`; drivers with RSS; veth refuses it"
     takes = "letters; `sd`, `sdfn`"
@@ -112,7 +112,7 @@ class RssWeights(Listed):
     shape is called ``other``: it can be changed, and ethtool cannot write it back.
     """
 
-    name = group = "rss_weights"
+    name = "rss_weights"
     about = "divides the RSS table, and so the flows, between receive queues"
     availability = "`ethtool -x`; drivers with RSS; veth and virtio without it have none"
     takes = "`equal 4` (round robin over four queues), or weights such as `3 1`"

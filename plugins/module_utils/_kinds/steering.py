@@ -111,7 +111,7 @@ class Steering(Sysfs):
 class Rps(Steering):
     """Receive packet steering: the CPUs that process the packets of a receive queue."""
 
-    name = group = "rps"
+    name = "rps"
     about = "spreads received packets over CPUs in software"
     availability = "`rps_cpus` in sysfs; every kernel and driver"
     takes = "`off`, `all`, or a hexadecimal mask of CPUs"
@@ -125,7 +125,7 @@ RPS = Rps()
 class Xps(Steering):
     """Transmit packet steering: the CPUs whose packets a transmit queue takes."""
 
-    name = group = "xps"
+    name = "xps"
     about = "chooses the transmit queue by the CPU that sends"
     availability = "`xps_cpus` in sysfs; devices with several transmit queues"
     takes = "`off`, `all`, or a hexadecimal mask of CPUs"
@@ -142,7 +142,7 @@ class Rfs(Number):
     It acts only where ``net.core.rps_sock_flow_entries`` is above 0, which is a kind of the host.
     """
 
-    name = group = "rfs"
+    name = "rfs"
     about = (
         "steers a flow to the CPU of the program that reads it; acts where `rps_sock_flow_entries` "
         "is above 0"
@@ -187,7 +187,7 @@ def parse_masks(text: str) -> dict[str, str]:
 class IrqAffinity(Steering):
     """The CPUs of a device's interrupts."""
 
-    name = group = "irq_affinity"
+    name = "irq_affinity"
     about = "chooses the CPUs that a device may interrupt"
     availability = "`/proc/irq/*/smp_affinity`; cards with MSI; not where irqbalance runs"
     takes = "`all`, or a hexadecimal mask of CPUs"

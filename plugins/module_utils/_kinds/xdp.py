@@ -44,7 +44,7 @@ def _number(value: Any) -> int:
 class Xdp(Listed):
     """An XDP program that passes each packet on."""
 
-    name = group = "xdp"
+    name = "xdp"
     about = "attaches an XDP program that passes each packet on, in the driver or behind it"
     availability = (
         "`ip -d link`; Linux 5.7 and later; `native` needs the driver, and often a small MTU"

@@ -24,12 +24,11 @@ from . import sampler
 from .packets import (
     TRAFFIC,
     WAYS,
-    Direction,
-    Sample,
     Way,
     are_streams,
 )
 from .probe import Probe
+from .reading import Direction, Sample
 from .sampler import SampledDevice
 
 SETTLE = 0.05  # seconds until a stream has left slow start behind, on the machines that were tried

@@ -10,11 +10,12 @@ Format: packet(7) for the auxiliary data.
 from __future__ import annotations
 
 import struct
-from typing import Iterable, Literal, NamedTuple, Sequence, TypedDict
+from typing import Iterable, Literal, NamedTuple, Sequence
 
 from .._base import packet
 from .._base.network import VXLAN_PORT
 from .._base.packet import Ip, tunnel_at
+from .reading import MAIN_SHARE, Checksums, Direction, Summary
 
 State = Literal["right", "wrong", "unfilled"]
 WORST_LAST: tuple[State, ...] = ("right", "unfilled", "wrong")
@@ -26,15 +27,6 @@ class Frame(NamedTuple):
 
     raw: bytes
     vouched: bool
-
-
-class Checksums(TypedDict):
-    """How many frames that arrived have which checksum; each is counted once."""
-
-    right: int
-    vouched: int  # wrong, and the device said that it is right
-    unfilled: int  # only what the sender's kernel leaves for its device to complete
-    wrong: int  # wrong in another way, and the device did not vouch for it
 
 
 def _of_transport(raw: bytes, ip: Ip) -> State | None:
@@ -106,8 +98,6 @@ IPV4 = 0x0800
 IPV6 = 0x86DD
 TCP = 6
 UDP = 17
-# Of the bytes of both directions: below are only acknowledgements, or a stream that stands still
-MAIN_SHARE = 0.1
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 
 
@@ -126,50 +116,6 @@ class Packet(NamedTuple):
     udp_port: int | None
     vni: int | None
     outer_csum: bool | None
-
-
-class Direction(TypedDict):
-    """The packets that went one way; a share is of the bytes, None where there are none."""
-
-    packets: int
-    bytes: int
-    super_share: float | None
-    tunnel_super_share: float | None
-    longest: int  # bytes
-    csum_not_ready_share: float | None
-    csum_valid_share: float | None
-
-
-# What a sample shows. The key "in" is a word of Python, which a class could not have.
-Summary = TypedDict(
-    "Summary",
-    {
-        "out": "Direction",
-        "in": "Direction",
-        "vxlan_share": "float | None",  # of the bytes of both directions
-        "vnis": "list[int]",
-        "outer_csum": "list[bool]",
-    },
-)
-
-
-# pylint: disable-next=inherit-non-class
-class OfStreams(Summary):
-    """What a sample of a device shows, with its MTU, its driver's counters that moved, and the
-    checksums of what arrived, made again.
-    """
-
-    mtu: int
-    counters: dict[str, int]
-    checksums: Checksums
-
-
-# pylint: disable-next=inherit-non-class
-class Sample(OfStreams, total=False):
-    """The same, with what the device showed of a stream of datagrams where one was sampled."""
-
-    udp_out: Direction
-    udp_in: Direction
 
 
 def are_streams(sent: int, received: int, both_ways: bool) -> bool:

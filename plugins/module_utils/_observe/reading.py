@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node's counters say at one moment."""
+"""What a node's counters say at one moment, and what the packets of a sample show."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import time
 from typing import Any, TypedDict
 
 DROP_REASON = "drop_reason"  # how a counter of dropped packets begins
+# Of the bytes of both directions: below are only acknowledgements, or a stream that stands still
+MAIN_SHARE = 0.1
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
@@ -54,6 +56,59 @@ class CounterReading(_Crossed):
     throttled: int
     errors: dict[str, int]  # counted since boot
     alarms: list[str]  # of the kernel's log since the snapshot before
+
+
+class Checksums(TypedDict):
+    """How many frames that arrived have which checksum; each is counted once."""
+
+    right: int
+    vouched: int  # wrong, and the device said that it is right
+    unfilled: int  # only what the sender's kernel leaves for its device to complete
+    wrong: int  # wrong in another way, and the device did not vouch for it
+
+
+class Direction(TypedDict):
+    """The packets that went one way; a share is of the bytes, None where there are none."""
+
+    packets: int
+    bytes: int
+    super_share: float | None
+    tunnel_super_share: float | None
+    longest: int  # bytes
+    csum_not_ready_share: float | None
+    csum_valid_share: float | None
+
+
+# What a sample shows. The key "in" is a word of Python, which a class could not have.
+Summary = TypedDict(
+    "Summary",
+    {
+        "out": "Direction",
+        "in": "Direction",
+        "vxlan_share": "float | None",  # of the bytes of both directions
+        "vnis": "list[int]",
+        "outer_csum": "list[bool]",
+    },
+)
+
+
+# pylint: disable-next=inherit-non-class
+class OfStreams(Summary):
+    """What a sample of a device shows, with its MTU, its driver's counters that moved, and the
+    checksums of what arrived, made again.
+    """
+
+    mtu: int
+    counters: dict[str, int]
+    checksums: Checksums
+
+
+# pylint: disable-next=inherit-non-class
+class Sample(OfStreams, total=False):
+    """The same, with what the device showed of a stream of datagrams where one was sampled."""
+
+    udp_out: Direction
+    udp_in: Direction
 
 
 def parse_cpu(text: str, hertz: int) -> dict[str, float]:

@@ -25,6 +25,7 @@ from .._host import netns as host_netns
 from .._host.waiting import in_thread
 from . import packets
 from .packets import Frame
+from .reading import Sample
 
 GDRVINFO = 0x03
 GSTRINGS = 0x1B
@@ -250,7 +251,7 @@ class _Tap:
         streams = packets.are_streams(self.bytes[True], self.bytes[False], both_ways)
         return len(self.packets) >= LIMIT or count >= ENOUGH and streams
 
-    def summary(self, vxlan_port: int) -> packets.Sample:
+    def summary(self, vxlan_port: int) -> Sample:
         """Return what was heard."""
         increases = increased(self.counters, read_counters(self.socket, self.device["name"]))
         size = mtu(self.socket, self.device)
@@ -280,7 +281,7 @@ def sample(
     seconds: float,
     vxlan_port: int = network.VXLAN_PORT,
     both_ways: bool = True,
-) -> dict[str, packets.Sample]:
+) -> dict[str, Sample]:
     """Watch devices simultaneously for ``seconds`` and return ``{device key: summary}``
     (:func:`packets.summarise`).
 

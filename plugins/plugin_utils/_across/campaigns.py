@@ -26,7 +26,7 @@ from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.nouns import Trial
 from .._trials.records import stream_records
-from .rows import ManifestDifference, Quantity
+from .rows import ManifestDifference, SeriesQuantity
 
 FILES = {"plan.json", "trials.jsonl"}
 SHOWN_LATENCIES = ("latency_mean", "latency_p99")
@@ -45,7 +45,7 @@ class MeasuredCampaign(NamedTuple):
 class MeasuredQuantity(NamedTuple):
     """A quantity, and what each campaign measured of it."""
 
-    quantity: Quantity
+    quantity: SeriesQuantity
     blocks: list[np.ndarray]  # logarithms by campaign; empty where it was not measured
 
 
@@ -176,7 +176,7 @@ def quantities_of_metric(
     about = analysis_metrics.describe(metric, first.cube.tables[table_indexes(first)[table]].test)
     for profile in profiles:
         is_value = profile == profiles[0]
-        quantity: Quantity = {
+        quantity: SeriesQuantity = {
             "id": f"{table}/{metric}/{profile}",
             "table": table,
             "metric": metric,

@@ -20,11 +20,12 @@ from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from ...module_utils._base.errors import InputError
 from .._analysis import metrics as analysis_metrics
+from .._analysis.metrics import matters_percent
 from .._statistics import effects as statistics
 from .._statistics.libraries import np, stats
-from .._statistics.numbers import ratios, shortened
 from .._statistics.rules import CONFIDENCE, FEWEST_BLOCKS
-from .._statistics.states import is_same, margin_of, matters_percent
+from .._statistics.states import is_same, margin_of
+from .._statistics.text import ratios, shortened
 from .campaigns import (
     MeasuredCampaign,
     check_names,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from .._exports.junit import add_case, document
+from .._exports.pipeline import add_case, xml_text
 from .._statistics.rules import FEWEST_BLOCKS
 from .._statistics.text import count, effect, interval, number, ratio
 from .._untrusted.markdown import cell, escape
@@ -185,4 +185,4 @@ def junit(comparison: CampaignComparison) -> str:
         suite = ElementTree.SubElement(root, "testsuite", name=other["campaign"])
         for _campaign, table, metric, row in rows_of([other]):
             _case(suite, table, metric, row)
-    return document(root)
+    return xml_text(root)

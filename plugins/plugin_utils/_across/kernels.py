@@ -12,12 +12,13 @@ count: those with no other such pair between them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._ethtool.features import Feature, Features
 from ...module_utils._nodes.node import natural
 from .._analysis.blame import condition_text
 from .._analysis.encode import read_analysis
@@ -26,8 +27,9 @@ from .._analysis.result import DeviceVerdict, Failures, PathVerdict, Recommendat
 from .._report.phrases import settings
 from .._statistics import text
 from .._statistics.libraries import np
-from .._statistics.numbers import ratios
 from .._statistics.states import margin_of
+from .._statistics.text import ratios
+from .._store.manifest import all_before
 from .._trials.payload import checks_of
 from .._trials.records import stream_records
 from .campaigns import (
@@ -51,7 +53,7 @@ from .rows import (
     KernelPayload,
     KernelQuantity,
     KernelsReport,
-    Quantity,
+    SeriesQuantity,
     Support,
     Under,
 )
@@ -152,16 +154,14 @@ def _settings_support(measured: Sequence[MeasuredKernel]) -> list[Support]:
     ]
 
 
-def _devices(campaign: MeasuredCampaign) -> Iterator[tuple[str, dict[str, Any]]]:
+def _devices(campaign: MeasuredCampaign) -> Iterator[tuple[str, Features]]:
     """Yield ("node device", its features) of all devices in a manifest."""
-    manifest: Mapping[str, Any] = campaign.manifest or {}
-    for node, parts in manifest.get("nodes", {}).items():
-        devices = parts.get("before", {}).get("devices") or {}
-        for device, state in devices.items():
+    for node, before in all_before(campaign.manifest).items():
+        for device, state in (before.get("devices") or {}).items():
             yield f"{node} {device}", state.get("features") or {}
 
 
-def _ability(state: Mapping[str, Any]) -> str:
+def _ability(state: Feature) -> str:
     """Return whether a feature can be set, in words."""
     level = "on" if state.get("active") else "off"
     return f"fixed {level}" if state.get("fixed") else "can be set"
@@ -333,7 +333,7 @@ def _under(blocks: list[np.ndarray]) -> list[Under]:
     ]
 
 
-def _row(quantity: Quantity, under: list[Under]) -> KernelQuantity:
+def _row(quantity: SeriesQuantity, under: list[Under]) -> KernelQuantity:
     """Return the row of a quantity, not judged yet."""
     return {
         **quantity,

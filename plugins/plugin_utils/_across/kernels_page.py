@@ -18,10 +18,8 @@ from .page import (
     MOST,
     DrawnSeries,
     Page,
+    documents_of,
     drawings_of,
-    html_of,
-    json_of,
-    markdown_of,
     table_of,
     title_of,
 )
@@ -305,31 +303,19 @@ def _changed(report: KernelsReport) -> dict[str, dict[int, str]]:
 def _page(report: KernelsReport) -> Page:
     tested = text.count(report["tested"], "comparison")
     verb = "was" if report["tested"] == 1 else "were"
+    drawn = _drawn(report["quantities"])
     return Page(
         "kernels",
         "What changed between which kernels?",
         answer(report),
         f"{report['note']}. {text.sentence(tested)} {verb} tested.",
         tables(report),
+        drawings_of(drawn, _changed(report), "kernel"),
+        ABOUT,
+        f"{len(drawn) - MOST} more are in {DATA}." if len(drawn) > MOST else "",
     )
-
-
-def render(report: KernelsReport) -> str:
-    """Return the page as HTML."""
-    drawn = _drawn(report["quantities"])
-    more = f"{len(drawn) - MOST} more are in {DATA}." if len(drawn) > MOST else ""
-    return html_of(_page(report), drawings_of(drawn, _changed(report), "kernel"), ABOUT, more)
-
-
-def markdown(report: KernelsReport) -> str:
-    """Return the report as Markdown."""
-    return markdown_of(_page(report))
 
 
 def documents(report: KernelsReport) -> dict[str, str]:
     """Return ``{file name: text}`` of a report."""
-    return {
-        "kernels.json": json_of(report),
-        "kernels.html": render(report),
-        "kernels.md": markdown(report),
-    }
+    return documents_of(_page(report), report)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypedDict
 
 from .._figures import effects as figures
 from .._figures import marks
-from .._figures.nouns import PlainTable, Trend
+from .._figures.nouns import PlainTable, Trend, plain_table
 from .._report import html
 from .._report.nouns import PageFigure, Sentence
 from .._report.phrases import line
@@ -90,14 +90,7 @@ def table_of(
 ) -> PlainTable:
     """Return a table of the page with its first rows; the file ``data`` has all rows."""
     caption = f"The first {MOST} of {len(rows)}; {data} has all." if len(rows) > MOST else ""
-    return {
-        "title": title,
-        "head": head,
-        "text": head,
-        "caption": caption,
-        "folded": False,
-        "rows": [{"cells": cells} for cells in rows[:MOST]],
-    }
+    return {**plain_table(head, rows[:MOST]), "title": title, "caption": caption, "folded": False}
 
 
 def tables(history: History) -> list[PlainTable]:
@@ -207,25 +200,15 @@ class Page(NamedTuple):
     answer: list[Sentence]
     note: str
     tables: list[PlainTable]
+    figures: Sequence[PageFigure] = ()
+    about: str = ""  # the figures
+    more: str = ""  # which figures are left out
 
 
-def html_of(page: Page, drawings: list[PageFigure], about: str, more: str) -> str:
-    """Return a page as HTML; ``about`` and ``more`` describe its figures."""
-    return str(
-        html.environment()
-        .get_template("history.html.j2")
-        .render(
-            name=page.name,
-            question=page.question,
-            answer=page.answer,
-            note=page.note,
-            tables=page.tables,
-            figures=drawings,
-            about=about,
-            more=more,
-            colours=marks.COLOURS,
-        )
-    )
+def html_of(page: Page) -> str:
+    """Return a page as HTML."""
+    template = html.environment().get_template("history.html.j2")
+    return str(template.render(**page._asdict(), colours=marks.COLOURS))
 
 
 def markdown_of(page: Page) -> str:
@@ -240,26 +223,17 @@ def markdown_of(page: Page) -> str:
 
 
 def _page(history: History) -> Page:
+    undrawn = len(history["series"]) - MOST
     return Page(
         "history",
         "What changed, and since when?",
         answer(history),
         f"{history['note']}.",
         tables(history),
+        drawings_of(history["series"], _changed(history)),
+        ABOUT,
+        f"{undrawn} more are in history.json." if undrawn > 0 else "",
     )
-
-
-def render(history: History) -> str:
-    """Return the page as HTML."""
-    undrawn = len(history["series"]) - MOST
-    more = f"{undrawn} more are in history.json." if undrawn > 0 else ""
-    drawings = drawings_of(history["series"], _changed(history))
-    return html_of(_page(history), drawings, ABOUT, more)
-
-
-def markdown(history: History) -> str:
-    """Return the history as Markdown."""
-    return markdown_of(_page(history))
 
 
 def json_of(content: Mapping[str, object]) -> str:
@@ -267,10 +241,15 @@ def json_of(content: Mapping[str, object]) -> str:
     return json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
+def documents_of(page: Page, content: Mapping[str, object]) -> dict[str, str]:
+    """Return ``{file name: text}`` of a page and of the content that it shows."""
+    return {
+        f"{page.name}.json": json_of(content),
+        f"{page.name}.html": html_of(page),
+        f"{page.name}.md": markdown_of(page),
+    }
+
+
 def documents(history: History) -> dict[str, str]:
     """Return ``{file name: text}`` of a history."""
-    return {
-        "history.json": json_of(history),
-        "history.html": render(history),
-        "history.md": markdown(history),
-    }
+    return documents_of(_page(history), history)

@@ -90,7 +90,7 @@ class CampaignComparison(TypedDict):
     note: str
 
 
-class Quantity(TypedDict):
+class SeriesQuantity(TypedDict):
     """One quantity in all campaigns: the control's values, or the effect of a profile, a ratio to the
     control.
     """
@@ -105,7 +105,7 @@ class Quantity(TypedDict):
     kind: str  # value or effect
 
 
-class Series(Quantity):
+class Series(SeriesQuantity):
     """A quantity over all campaigns."""
 
     means: list[float]
@@ -191,7 +191,7 @@ class KernelChange(TypedDict):
     verdict: str
 
 
-class KernelQuantity(Quantity):
+class KernelQuantity(SeriesQuantity):
     """A quantity under all kernels."""
 
     under: list[Under]

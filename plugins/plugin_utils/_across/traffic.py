@@ -3,17 +3,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the offloads of a host do with its own traffic, and what is suspicious, by rules that name
 their threshold. Pure: it reads what module traffic_info returned.
+
+The report of playbook ``look``: lines of the console, a page, and JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._figures.nouns import PlainTable
 from .._report.nouns import Sentence
 from .._report.phrases import line
 from .._statistics import text
 from .._trials import drop_reasons
+from .._untrusted.texts import printable
+from .page import Page, html_of, json_of, table_of
 
 ENOUGH = 50  # packets of data, or more; of fewer nothing is said
 MOSTLY = 0.9  # applied from this share of the data on
@@ -25,6 +31,11 @@ PAST_GRO = "packets go past GRO"
 SETTINGS = {"tso": "TSO", "tx": "TX checksum", "gro": "GRO"}
 BROKEN = "ansible-playbook -i {inventory} offload.lab.integrity"
 CHECK = "Is an offload broken here? "
+HEAD = ["device", "MTU", "packets out", "in", "cut by it", "TSO", "TX checksum", "GRO", "too long"]
+NOTHING = (
+    "Nothing is suspicious in the traffic of these seconds. Only a test under load shows more."
+)
+DATA = "look.json"
 
 
 class Acting(NamedTuple):
@@ -59,7 +70,7 @@ def offloads(counts: Mapping[str, int], segments: float) -> dict[str, Acting]:
     return {"tso": _acting(cut, cut + counts.get("sent_full", 0)), "tx": tx, "gro": gro}
 
 
-class Host(NamedTuple):
+class TracedHost(NamedTuple):
     """A host: what its module returned, and the state of its offloads: ``{device: {"tso": "on"}}``."""
 
     name: str
@@ -90,7 +101,7 @@ def _packets(count: int) -> str:
     return text.count(count, "packet")
 
 
-def _of_drops(host: Host) -> Iterator[Sentence]:
+def _of_drops(host: TracedHost) -> Iterator[Sentence]:
     """Yield a sentence for each reason that names a fault."""
     total = sum(drop["count"] for drop in host.traced.get("drops", ()))
     for row in drop_reasons.lost(host.traced.get("drops", ())):
@@ -100,7 +111,7 @@ def _of_drops(host: Host) -> Iterator[Sentence]:
             yield line("worse", f"{drops} The rule: {fewest} or more.")
 
 
-def _of_packets(host: Host, device: str) -> Iterator[Sentence]:
+def _of_packets(host: TracedHost, device: str) -> Iterator[Sentence]:
     """Yield a sentence for each count that no healthy device has."""
     counts = host.at(device)
     rules = {
@@ -114,7 +125,7 @@ def _of_packets(host: Host, device: str) -> Iterator[Sentence]:
             yield line("worse", f"{found} The rule: 1 or more.")
 
 
-def _of_settings(host: Host, device: str) -> Iterator[Sentence]:
+def _of_settings(host: TracedHost, device: str) -> Iterator[Sentence]:
     """Yield a sentence for each offload that is on and does not act."""
     for name, acting in host.acting(device).items():
         idle = acting.verdict in (NOT_APPLIED, PAST_GRO)
@@ -126,7 +137,7 @@ def _of_settings(host: Host, device: str) -> Iterator[Sentence]:
             yield line("note", f"{what} The rule: {percent(HARDLY)} or less.")
 
 
-def _of_errors(host: Host) -> Iterator[Sentence]:
+def _of_errors(host: TracedHost) -> Iterator[Sentence]:
     """Yield sentences about retransmits and checksum errors."""
     sent = sum(counts.get("sent", 0) for counts in host.traced.get("devices", {}).values())
     again = host.traced.get("host", {}).get("retransmitted", 0)
@@ -139,7 +150,7 @@ def _of_errors(host: Host) -> Iterator[Sentence]:
             yield line("worse", f"{host.name}: {name} rose by {count}. The rule: 1 or more.")
 
 
-def suspicious(host: Host) -> list[Sentence]:
+def suspicious(host: TracedHost) -> list[Sentence]:
     """Return what is suspicious, the worst first."""
     sentences = [*_of_drops(host), *_of_errors(host)]
     for device in host.counted.get("devices", {}):
@@ -147,7 +158,7 @@ def suspicious(host: Host) -> list[Sentence]:
     return sorted(sentences, key=lambda sentence: sentence["verdict"] != "worse")
 
 
-def notes(host: Host) -> Iterator[Sentence]:
+def notes(host: TracedHost) -> Iterator[Sentence]:
     """Yield what a reader has to know of the counts."""
     if host.counted.get("note"):
         yield line("unknown", f"{host.name}: {host.counted['note']}")
@@ -163,7 +174,7 @@ def notes(host: Host) -> Iterator[Sentence]:
         yield line("unknown", f"{host.name}: this kernel cannot count {names}.")
 
 
-def cost(host: Host) -> str:
+def cost(host: TracedHost) -> str:
     """Return what counting cost."""
     spent = host.counted["cost"]
     total = spent["cpu_seconds"] + spent["packet_seconds"]
@@ -173,3 +184,109 @@ def cost(host: Host) -> str:
         f"{text.number(host.counted['seconds'])} s, with {spent['counters']} counters. Cost: about "
         f"{text.number(total)} s of CPU time, {percent(share)} of the host's."
     )
+
+
+def _cell(acting: Acting, state: str) -> str:
+    """Return what an offload does, and its setting: ``applied 99 % (on)``."""
+    share = "" if acting.share is None else f" {percent(acting.share)}"
+    return f"{acting.verdict}{share}" + (f" ({state})" if state else "")
+
+
+def _row(host: TracedHost, device: str) -> list[str]:
+    moved, counts = host.counted["devices"][device], host.at(device)
+    states = host.states.get(device, {})
+    acting = host.acting(device)
+    too_long = counts.get("sent_too_long", 0) + counts.get("received_too_long", 0)
+    return [
+        device,
+        str(moved["mtu"]),
+        f"{moved.get('packets_out', 0):,}",
+        f"{moved.get('packets_in', 0):,}",
+        f"{counts.get('cut', 0):,}",
+        *(_cell(acting[name], states.get(name, "")) for name in SETTINGS),
+        f"{too_long:,}",
+    ]
+
+
+def _device_table(host: TracedHost) -> PlainTable:
+    rows = [_row(host, device) for device in host.counted["devices"]]
+    nothing = [["No device had traffic.", *[""] * (len(HEAD) - 1)]]
+    return table_of(f"{host.name}: devices", HEAD, rows or nothing, DATA)
+
+
+def _drop_table(host: TracedHost) -> PlainTable:
+    """Return all drops, also those that a healthy host has."""
+    rows = []
+    for drop in host.traced.get("drops", ()):
+        meaning = drop_reasons.meaning_of(drop["reason"], drop["place"])
+        what = meaning.text if meaning else "a healthy host has these, too"
+        rows.append([drop["reason"] or text.NONE, drop["place"], f"{drop['count']:,}", what])
+    head = ["reason", "function", "packets", "meaning"]
+    return table_of(f"{host.name}: dropped packets", head, rows or [["none", "", "", ""]], DATA)
+
+
+def answer(hosts: Sequence[TracedHost], inventory: str) -> list[Sentence]:
+    """Return what is suspicious, what a reader has to know, and the next command."""
+    sentences: list[Sentence] = []
+    remarks: list[Sentence] = []
+    for host in hosts:
+        sentences += suspicious(host)
+        remarks += notes(host)
+    command = BROKEN.format(inventory=inventory)
+    following = line("note", f"Next: {CHECK}{command}", command)
+    return [*(sentences or [line("same", NOTHING)]), *remarks, following]
+
+
+def _aligned(table: PlainTable) -> list[str]:
+    rows = [table["head"], *(row["cells"] for row in table["rows"])]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _tables(host: TracedHost) -> list[PlainTable]:
+    return [_device_table(host), _drop_table(host)]
+
+
+def console(hosts: Sequence[TracedHost], inventory: str) -> str:
+    """Return the lines for the console."""
+    rows: list[str] = []
+    for host in hosts:
+        for table in _tables(host):
+            rows += [f"{table['title']}:", *(f"  {row}" for row in _aligned(table))]
+        rows.append(cost(host))
+    rows += [sentence["text"] for sentence in answer(hosts, inventory)]
+    return "\n".join(map(printable, rows))
+
+
+def page(hosts: Sequence[TracedHost], inventory: str) -> str:
+    """Return the page as HTML."""
+    tables = list(itertools.chain.from_iterable(map(_tables, hosts)))
+    note = " ".join(map(cost, hosts))
+    content = Page("look", "What do offloads do here?", answer(hosts, inventory), note, tables)
+    return html_of(content)
+
+
+def _verdicts(host: TracedHost, device: str) -> dict[str, object]:
+    return {name: result._asdict() for name, result in host.acting(device).items()}
+
+
+def _document(host: TracedHost) -> dict[str, object]:
+    verdicts = {device: _verdicts(host, device) for device in host.counted["devices"]}
+    return {**host.counted, "settings": host.states, "offloads": verdicts}
+
+
+def data(hosts: Sequence[TracedHost], inventory: str) -> str:
+    """Return the counts and verdicts as JSON."""
+    return json_of(
+        {
+            "hosts": {host.name: _document(host) for host in hosts},
+            "answer": answer(hosts, inventory),
+        }
+    )
+
+
+FORMS: dict[str, Callable[[Sequence[TracedHost], str], str]] = {
+    "text": console,
+    "html": page,
+    "json": data,
+}

@@ -10,17 +10,16 @@ please, is another: such a report shows its intervals and claims nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
-from .._statistics import effects, power
-from .._statistics.family import Family
-from .._statistics.numbers import shortened
+from .._statistics import effects
+from .._statistics.joint import Family
 from .._statistics.rules import MATTERS
-from .._statistics.states import block_seconds
-from .._statistics.text import too_few_blocks
+from .._statistics.text import shortened, too_few_blocks
+from .._store.manifest import Manifest
 from .._trials.nouns import Trial
 from . import metrics as analysis_metrics
 from .attribution import attribution
@@ -28,6 +27,7 @@ from .campaign_verdicts import of_all
 from .cube import Cube, collect, counts_of_table
 from .failures import of_tables
 from .judge import Judged, judge, recommend
+from .metrics import block_seconds
 from .nominate import nominees_of
 from .result import (
     SCHEMA,
@@ -43,8 +43,8 @@ from .result import (
     TrialCounts,
     Unfinished,
 )
-from .scatter import scattered
 from .sets import saturated
+from .spend import scattered
 
 CANNOT_ACT = ("unsupported", "masked")
 
@@ -52,7 +52,7 @@ CANNOT_ACT = ("unsupported", "masked")
 def analyse(
     plan: Plan,
     trials: Iterable[Trial],
-    manifest: Mapping[str, Any] | None = None,
+    manifest: Manifest | None = None,
     verdicts: Callable[[], list[DeviceVerdict]] | None = None,
     *,
     running: bool = False,
@@ -133,7 +133,7 @@ def _methods(cube: Cube, one_host: bool) -> Methods:
         test="sign-flip, two-sided",
         correction="joint over the report, step-down of the largest effect",
         alpha=effects.ALPHA,
-        power=power.POWER,
+        power=effects.POWER,
         fewest_blocks=effects.FEWEST_BLOCKS,
         matters_percent=cube.plan.get("matters", MATTERS),
         include_marked=False,  # earlier versions could include them

@@ -7,23 +7,79 @@ Trials are counted, not messages: the messages of one trial share its fate. Fish
 one-sided, compares the trials under each condition, such as TSO on, with all others. The strongest
 condition is named, the profiles that it explains are set aside, and the rest is tested again. So
 two unrelated faults are both found. The tests of a report share its 5 % (Bonferroni).
+
+The hops of a campaign that varies a setting at each class of devices and at each end separately,
+and the settings that must be on for each hop to break. Pure.
+
+Work that a device leaves undone, such as a checksum, is done by the last device that the packet
+meets, or by the first device whose offload is off. So an offload of sent packets breaks at a hop
+only while it is on there and at all hops before. An offload of received packets breaks while it is
+on there.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from .._campaign.nouns import AS_FOUND, Factor, Levels, Plan
-from .._statistics.exact import fisher_greater
+from .._paths.path import UNDERLAY
 from .._statistics.rules import ALPHA
+from .._statistics.signflip import fisher_greater
 from .._trials.payload import Tally
-from .chains import chains, explanations
-from .result import Blame, Trials
+from .result import Blame, Hop, Trials
 
 OF_SINGLES = 0.8  # of the 5 %: pairs are many, and seldom to blame
 SHARPER = 0.01  # for an additional setting, after the first one is named: the cure is right without it, too
 Condition = tuple[tuple[str, bool], ...]  # (factor, is it on?): one, or two that act together
+# The node receives by a tenant's port what the tenant sends: that port sends to the tenant alone.
+ON_THE_WAY_OUT = ("host", "tenant", "tunnel", UNDERLAY)
+
+
+class Explanation(NamedTuple):
+    """A hop, and what has to be on for it to break."""
+
+    hop: Hop
+    condition: dict[str, bool]  # the hop's own factor first
+
+
+def _is_on_the_way_out(factor: Factor) -> bool:
+    return factor["devices"][0] in ON_THE_WAY_OUT
+
+
+def _rank(factor: Factor) -> int:
+    """Return the place of a hop on the way out; hops that are not on it come first."""
+    return ON_THE_WAY_OUT.index(factor["devices"][0]) if _is_on_the_way_out(factor) else -1
+
+
+def chains(plan: Plan) -> list[list[Factor]]:
+    """Return the factors that are one setting at the hops of one end, in the order of a packet that
+    is sent; none for a campaign that does not vary a setting at several hops.
+    """
+    by_end: dict[tuple[tuple[str, ...], str], list[Factor]] = {}
+    for factor in plan["factors"]:
+        if len(factor["devices"]) != 1 or len(factor["sides"]) != 1:
+            return []
+        by_end.setdefault((tuple(factor["settings"]), factor["sides"][0]), []).append(factor)
+    if len(by_end) == len(plan["factors"]) and len({key[0] for key in by_end}) == len(by_end):
+        return []
+    return [sorted(factors, key=_rank) for factors in by_end.values()]
+
+
+def explanations(chain: list[Factor]) -> list[Explanation]:
+    """Return the hops of one end at which a setting can break."""
+    hops: list[Explanation] = []
+    before: list[str] = []
+    for factor in chain:
+        hop = Hop(tuple(factor["settings"]), factor["sides"][0], factor["devices"][0])
+        hops.append(Explanation(hop, {factor["name"]: True}))
+        if not _is_on_the_way_out(factor):
+            continue
+        before.insert(0, factor["name"])
+        if len(before) > 1:
+            hops.append(Explanation(hop, dict.fromkeys(before, True)))
+    return hops
 
 
 def is_on(factor: Factor, levels: Mapping[str, str]) -> bool:

@@ -14,25 +14,24 @@ from typing import Any, Optional
 from ...module_utils._base.errors import LabError
 from ...module_utils._base.network import HOST
 from ...module_utils._ethtool.features import Features, resolve
-from ...module_utils._kinds.host import NODE
-from ...module_utils._kinds.kinds import KINDS
+from ...module_utils._kinds.kind import FEATURE, NODE, group_of
 from .._campaign.nouns import Factor, Levels, Plan
+from .._store.manifest import Manifest, before_of
 from .result import Analysis, DeviceVerdict
-from .verdicts import share_of, verdict
+from .verdicts import Observation, share_of, verdict
 
 ENDS = ("client", "server", "forwarder")
 
 
-Manifest = Optional[Mapping[str, Any]]
 Record = Mapping[str, Any]  # the place of a trial, and its evidence
 Place = tuple[str, str, str, str]  # path, end, node, device
 Seen = tuple[list[Record], list[Place], Optional[bool]]  # visits, their places, outer checksum
 
 
-def features_of(manifest: Manifest, node: str, device: str) -> Features:
+def features_of(manifest: Manifest | None, node: str, device: str) -> Features:
     """Return the features of a node's device as the manifest lists them, before the campaign."""
-    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
-    return (before.get("devices") or {}).get(device, {}).get("features") or {}
+    devices = before_of(manifest, node).get("devices") or {}
+    return devices.get(device, {}).get("features") or {}
 
 
 def bits_of(names: Iterable[str], features: Features, device: str) -> list[str]:
@@ -48,7 +47,7 @@ def bits_of(names: Iterable[str], features: Features, device: str) -> list[str]:
     return bits
 
 
-def class_of(device: str, manifest: Manifest, node: str) -> str:
+def class_of(device: str, manifest: Manifest | None, node: str) -> str:
     """Return the device's class as a plan has it, from its key; before it is the name of the node
     of a guest.
     """
@@ -57,7 +56,7 @@ def class_of(device: str, manifest: Manifest, node: str) -> str:
     if "/" in device:
         return "tenant"
     node, device = device.split(":", 1) if ":" in device else (node, device)
-    before = ((manifest or {}).get("nodes") or {}).get(node, {}).get("before") or {}
+    before = before_of(manifest, node)
     if before.get("tenant_of") is not None:
         return "tenant"
     return "underlay" if device in (before.get("links") or {}) else "other"
@@ -100,7 +99,7 @@ def _visits(trials: Sequence[Record], part: str) -> Iterator[Record]:
             yield trial
 
 
-def _observation(trial: Record, end: str, device: str, bits: Collection[str]) -> dict[str, Any]:
+def _observation(trial: Record, end: str, device: str, bits: Collection[str]) -> Observation:
     all_shares = (share_of(ends.get(end, {}).get(device), bits) for ends in _samples(trial))
     shares = [share for share in all_shares if share is not None]
     return dict(
@@ -124,12 +123,16 @@ def _tunnel_csum(trials: Iterable[Record]) -> bool | None:
 
 
 def _names(factor: Factor) -> set[str]:
-    """Return a factor's settings as evidence has them, such as ``rings rx-mini``."""
+    """Return a factor's settings as evidence has them, such as ``rings rx-mini``, with hyphens."""
     names: set[str] = set()
     for value in factor["values"].values():
         names.update(value if isinstance(value, dict) else factor["settings"])
-    kind = KINDS[factor["kind"]]
-    return {f"{kind.name} {kind.setting_name(name)}" for name in names}
+    return {_with_hyphens(f"{factor['kind']} {name}") for name in names}
+
+
+def _with_hyphens(name: str) -> str:
+    """Return a name in the one form that all kinds of settings can be compared in."""
+    return name.replace("_", "-")
 
 
 def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) -> tuple[str, str]:
@@ -146,7 +149,9 @@ def _judge_taken(names: set[str], refused: Mapping[str, Any], missed: set[str]) 
     return "no_op" if names <= set(refused) | missed else "applied", "; ".join(sorted(reasons))
 
 
-def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iterator[DeviceVerdict]:
+def _taken(
+    factor: Factor, visits: Iterable[Record], manifest: Manifest | None
+) -> Iterator[DeviceVerdict]:
     """Yield the rows of a factor of another kind: whether each device has taken its settings."""
     names = _names(factor)
     reports: dict[Place, tuple[dict[str, Any], set[str]]] = {}
@@ -156,8 +161,9 @@ def _taken(factor: Factor, visits: Iterable[Record], manifest: Manifest) -> Iter
                 refused, missed = reports.setdefault(
                     (trial["path"], end, trial[end], device), ({}, set())
                 )
-                refused.update(report.get("fixed") or {})
-                missed.update(report.get("not_honoured") or ())
+                fixed = report.get("fixed") or {}
+                refused.update({_with_hyphens(name): fixed[name] for name in fixed})
+                missed.update(map(_with_hyphens, report.get("not_honoured") or ()))
     for position in sorted(reports):
         path, end, node, device = position
         verdict_of, reason = _judge_taken(names, *reports[position])
@@ -217,7 +223,7 @@ def _places(visits: Iterable[Record]) -> list[Place]:
 
 def _observed(
     visits: Iterable[Record], position: Place, bits: Collection[str], profiles: Collection[str]
-) -> list[dict[str, Any]]:
+) -> list[Observation]:
     """Return what was observed of a device's bits in the visits of these profiles."""
     path, end, node, device = position
     return [
@@ -228,7 +234,7 @@ def _observed(
 
 
 def _proven(
-    factor: Factor, plan: Plan, evidence: Seen, manifest: Manifest
+    factor: Factor, plan: Plan, evidence: Seen, manifest: Manifest | None
 ) -> Iterator[DeviceVerdict]:
     """Yield the rows of a feature: what its packets show on each device."""
     visits, places, csum = evidence
@@ -241,8 +247,8 @@ def _proven(
         on = _observed(visits, position, bits, held_on)
         off = _observed(visits, position, bits, held_off)
         if confounded:
-            for observation in on + off:
-                observation["side_effects"] = {}
+            on = [{**observation, "side_effects": {}} for observation in on]
+            off = [{**observation, "side_effects": {}} for observation in off]
         if bits and on and off:
             yield DeviceVerdict(
                 **vars(verdict(bits, on, off, csum)),
@@ -255,7 +261,9 @@ def _proven(
             )
 
 
-def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> list[DeviceVerdict]:
+def verdicts_of(
+    plan: Plan, trials: Sequence[Record], manifest: Manifest | None
+) -> list[DeviceVerdict]:
     """Return what each factor of a campaign did on each device and path.
 
     Packets prove features; what else ethtool sets is refused by a device or read back.
@@ -267,9 +275,8 @@ def verdicts_of(plan: Plan, trials: Sequence[Record], manifest: Manifest) -> lis
     read_back: list[DeviceVerdict] = []
     proven: list[DeviceVerdict] = []
     for factor in plan["factors"]:
-        proof = KINDS[factor["kind"]].proof
-        if proof == "read_back":
-            read_back += _taken(factor, _visits(trials, "settings"), manifest)
-        elif proof == "packets":
+        if factor["kind"] == FEATURE:
             proven += _proven(factor, plan, evidence, manifest)
+        elif group_of(factor["kind"]):
+            read_back += _taken(factor, _visits(trials, "settings"), manifest)
     return read_back + proven

@@ -15,13 +15,11 @@ from itertools import product
 from statistics import median
 from typing import Any, Iterable, Sequence, TypedDict
 
-from ...module_utils._engines.workload import PlannedWorkload
+from ...module_utils._engines.engine import PlannedWorkload
 from .._campaign.nouns import Plan, Visit
 from .._campaign.spending import block_weights
-from .._campaign.visits import workloads_at
-from .._campaign.workloads import seconds_of
-from .._statistics.components import Scatter, components
-from .._statistics.effects import logs
+from .._campaign.visits import seconds_of, workloads_at
+from .._statistics.effects import Scatter, components, logs
 from .._statistics.libraries import np
 from .._trials import payload
 from .._trials.damage import Counts, counts_of

@@ -135,10 +135,10 @@ class Cure(NamedTuple):
     often: bool  # whether the fault strikes so often that a check of one second shows it
 
 
-def _of_profile(checks: Checks, where: Place, profile: str | None) -> list[Tally]:
-    """Return the checks of a profile at a place, none where it was not visited there."""
-    profiles = at(checks.whole(), where)
-    return [profiles[profile]] if profile in profiles else []
+def _of_profile(checks: Checks, places: Iterable[Place], profile: str | None) -> list[Tally]:
+    """Return the checks of a profile at the places where it was visited."""
+    visited = [at(checks.whole(), where) for where in places]
+    return [profiles[profile] for profiles in visited if profile in profiles]
 
 
 def _visited(plan: Plan, levels: Levels) -> str | None:
@@ -160,7 +160,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
     off, levels = smallest_set
     profile = _visited(plan, levels)
     ill = [where for where in blames if blames[where]]
-    tallies = [tally for where in ill for tally in _of_profile(checks, where, profile)]
+    tallies = _of_profile(checks, ill, profile)
     nothing_passes = any(blame.kind in NOTHING_PASSES for blame in blamed)
     troubled = list(itertools.chain.from_iterable(_in_trouble(checks, where) for where in ill))
     return Cure(

@@ -19,8 +19,8 @@ from .._campaign.factors import all_off
 from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Plan
 from .._campaign.plan_file import paths_of
 from .._known_cases.known_cases import KnownCase, KnownHost, like
-from .._statistics.exact import highest_share
 from .._statistics.rules import ALPHA
+from .._statistics.signflip import highest_share
 from .._trials.payload import (
     LOSSES,
     Checks,

@@ -16,16 +16,15 @@ from typing import NamedTuple
 
 from .._campaign.nouns import Decided, Plan
 from .._statistics import effects
-from .._statistics.family import Family, Member
-from .._statistics.joint import table_scale, usual_size
+from .._statistics.joint import Family, TestMember, table_scale, usual_size
 from .._statistics.libraries import np
 from .._statistics.looks import Look, rest, same
-from .._statistics.states import margin
 from .._trials.nouns import Trial
 from . import failures
 from .attribution import pair_differences
 from .cube import Cube, collect
 from .metric_analysis import MetricAnalysis
+from .metrics import margin
 from .recommend import nothing, recommendation
 from .result import Failures, Recommendation
 from .sets import MeasuredSets, part_of
@@ -38,10 +37,10 @@ class Made(NamedTuple):
 
     cube: Cube
     metrics: list[MetricAnalysis]
-    members: dict[str, dict[str, Member]]  # by metric and family of effects
+    members: dict[str, dict[str, TestMember]]  # by metric and family of effects
     part: MeasuredSets | None = None
-    score: Member | None = None
-    failures: Member | None = None
+    score: TestMember | None = None
+    failures: TestMember | None = None
 
 
 @dataclass
@@ -57,7 +56,7 @@ class Judged:
 
 def _metric_members(
     family: Family, metric: MetricAnalysis, first: int, leaders: bool
-) -> dict[str, Member]:
+) -> dict[str, TestMember]:
     """Add a metric's effects to the report's test."""
     members = {
         name: family.add(
@@ -77,13 +76,13 @@ def _metric_members(
     return members
 
 
-def _score_member(family: Family, part: MeasuredSets, first: int) -> Member:
+def _score_member(family: Family, part: MeasuredSets, first: int) -> TestMember:
     scores = part.counted(part.scores)[None]
     again = part.counted(part.again)[None]
     return family.add("sets", scores, table_scale(scores, again), first, again=again)
 
 
-def _fail_member(family: Family, cube: Cube, first: int) -> Member | None:
+def _fail_member(family: Family, cube: Cube, first: int) -> TestMember | None:
     differences = failures.differences(cube)
     if not differences.shape[1] or not cube.stalls.any():
         return None
@@ -95,7 +94,7 @@ def _fail_member(family: Family, cube: Cube, first: int) -> Member | None:
     )
 
 
-def _shown(part: MeasuredSets | None, member: Member | None, allowed: bool) -> dict[str, bool]:
+def _shown(part: MeasuredSets | None, member: TestMember | None, allowed: bool) -> dict[str, bool]:
     """Return for each set whether the report's test shows its score to be above the control's."""
     if part is None or member is None or not allowed:
         return {}

@@ -14,20 +14,15 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from .._statistics import effects as statistics
+from .._statistics.effects import detectable_factor
 from .._statistics.joint import table_scale
 from .._statistics.libraries import np
-from .._statistics.numbers import quartiles, ratios, shortened
-from .._statistics.power import detectable_factor
-from .._statistics.states import (
-    all_needs,
-    block_seconds,
-    margin,
-    states,
-)
-from .._statistics.text import too_few_blocks
+from .._statistics.states import all_needs, states
+from .._statistics.text import quartiles, ratios, shortened, too_few_blocks
 from . import contrasts, metrics
 from .contrasts import Effects, Labels
 from .cube import Cube
+from .metrics import block_seconds, margin
 from .result import (
     Comparison,
     Described,

@@ -12,9 +12,13 @@ stream only: parallel streams each bill the whole host.
 from __future__ import annotations
 
 import functools
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator
 
-from ...module_utils._engines.workload import Workload
+from ...module_utils._engines.engine import Workload
+from .._campaign.nouns import Plan
+from .._statistics.rules import MATTERS
+from .._statistics.states import margin_of
+from .._store.manifest import Manifest
 from .._trials.cpu import TRAFFIC_SHARE
 from .._trials.nouns import NOTHING, Cpu, EndCpu, Result, Trial
 from .result import Described
@@ -161,9 +165,25 @@ def values_of(trial: Trial, one_host: bool = False) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def one_host(manifest: Mapping[str, Any] | None) -> bool:
+def matters_percent(plan: Plan) -> float:
+    """Return the smallest difference that matters in a campaign, in per cent."""
+    matters = plan.get("matters")
+    return MATTERS if matters is None else float(matters)
+
+
+def margin(plan: Plan) -> float:
+    """Return what matters in a campaign as a logarithm."""
+    return margin_of(matters_percent(plan))
+
+
+def block_seconds(plan: Plan) -> float | None:
+    """Return about how long one block takes, at all MTUs."""
+    return plan["estimated_s"] / plan["blocks"] if plan.get("estimated_s") else None
+
+
+def one_host(manifest: Manifest | None) -> bool:
     """Return whether the nodes of a manifest share one kernel, by their boot ids."""
-    boot_ids = list(_boot_ids((manifest or {}).get("nodes") or {}))
+    boot_ids = list(_boot_ids(manifest.get("nodes"))) if manifest else []
     return len(boot_ids) > 1 and len(set(boot_ids)) == 1
 
 

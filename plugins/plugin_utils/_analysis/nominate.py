@@ -17,11 +17,11 @@ from .._campaign import forwarding
 from .._campaign.nouns import Nominee, Plan
 from .._statistics import effects
 from .._statistics.libraries import np
-from .._statistics.states import margin
 from .._trials.nouns import Trial
 from . import failures
 from .cube import Cube, collect
 from .metric_analysis import MetricAnalysis
+from .metrics import margin
 from .sets import MeasuredSets, interval, part_of, separated
 
 

@@ -20,8 +20,8 @@ from itertools import chain
 from .._campaign import forwarding
 from .._statistics import effects
 from .._statistics.libraries import np
-from .._statistics.numbers import ratios
-from .._statistics.states import margin
+from .._statistics.text import ratios
+from .metrics import margin
 from .result import Against, Forbidden, Recommendation, Score, SetEffect
 from .sets import (
     WRONG,

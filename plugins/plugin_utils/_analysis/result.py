@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 from ...module_utils._engines.payload.result import Example, Pings, Size
 from .._campaign.nouns import Levels, Nominee, SearchStanding
+from .._campaign.profiles import names_of_sets
 from .._statistics.states import Needs
 from .._trials.payload import Corrupted
-from .set_names import names_of_sets
 
 SCHEMA = 1
 Count = Annotated[int, {"minimum": 0}]

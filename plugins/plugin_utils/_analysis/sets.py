@@ -139,7 +139,7 @@ def interval(
 
 
 def interval_at(
-    differences: np.ndarray, alpha: float, weights: np.ndarray | None = None
+    differences: np.ndarray, alpha: float, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
     """Return the same, two-sided at any ``alpha``, by Student's t: few blocks have too few choices
     of signs for a small one.

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from statistics import mean
-from typing import Any
+from typing import Any, TypedDict
 
-from ...module_utils._observe.packets import MAIN_SHARE
+from ...module_utils._observe.reading import MAIN_SHARE
 from .result import Verdict
 
 DIFFERENCE = 0.25  # of the share of bytes: less is not called an action of the device
@@ -225,6 +225,17 @@ def _samples(packets: Document, device: str) -> list[Document]:
     return samples
 
 
+class FeatureRow(TypedDict):
+    """What is known of a feature of a device, and the line that shows it."""
+
+    device: str
+    feature: str
+    state: str
+    fixed: bool
+    proof: str
+    line: str
+
+
 def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
     """Return what the packets say of a feature that is ``active`` or not."""
     if proof_of([feature]) is None:
@@ -242,26 +253,27 @@ def _proof(feature: str, active: bool, shares: Sequence[float]) -> str:
     )
 
 
-def _line(row: Document) -> str:
+def _line(row: FeatureRow) -> str:
     fixed = "fixed" if row["fixed"] else ""
     return f"{row['device']:<24} {row['feature']:<34} {row['state']:<4} {fixed:<6} {row['proof']}"
 
 
-def _row(device: str, feature: str, state: Document, samples: list[Document]) -> dict[str, Any]:
+def _row(device: str, feature: str, state: Document, samples: list[Document]) -> FeatureRow:
     """Return the row of one feature."""
     shares = [share_of(sample, [feature]) for sample in samples]
     measured = [share for share in shares if share is not None]
-    row = {
+    row: FeatureRow = {
         "device": device,
         "feature": feature,
         "state": "on" if state["active"] else "off",
         "fixed": state["fixed"],
         "proof": _proof(feature, state["active"], measured),
+        "line": "",
     }
-    return dict(row, line=_line(row))
+    return {**row, "line": _line(row)}
 
 
-def _fixed_off_row(device: str, features: list[str]) -> dict[str, Any]:
+def _fixed_off_row(device: str, features: list[str]) -> FeatureRow:
     names = ", ".join(features)
     return {
         "device": device,
@@ -273,14 +285,14 @@ def _fixed_off_row(device: str, features: list[str]) -> dict[str, Any]:
     }
 
 
-def verify_rows(devices: Document, packets: Document) -> list[dict[str, Any]]:
+def verify_rows(devices: Document, packets: Document) -> list[FeatureRow]:
     """Return rows of all offloads that are on or may be changed, each with the ``line`` that shows
     it.
 
     Those that are fixed off share one row a device, the last. ``devices`` as module ethtool_info
     returns them, ``packets`` as module evidence does on the same node.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[FeatureRow] = []
     for device, reading in sorted(devices.items()):
         samples = _samples(packets, device)
         fixed_off = []

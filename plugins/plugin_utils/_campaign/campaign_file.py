@@ -1,27 +1,30 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read campaign files, check them by :mod:`.schema`, and add the defaults.
+"""Check campaigns by :mod:`.schema`, and add the defaults.
 
 Each error names the key.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ...module_utils._base.errors import InputError
-from .._paths.lab_paths import LAB, Paths
+from ...module_utils._engines import workload
+from ...module_utils._engines.engine import Workload
+from ...module_utils._engines.engines import BY_NAME, ENGINES
+from .._paths.lab_paths import LAB, Paths, with_own
 from .._paths.path import Pair
 from .._statistics.rules import MATTERS
-from .factors import check_needs, read_factor
+from .chosen import OVERRIDES, chosen_campaign, override
+from .lengths import BEGINS, FIRST_BLOCKS, LENGTHS, with_length
 from .nouns import Campaign, Factor
-from .schema import validate
-from .visits import everybody
-from .workloads import CHECK, begin_lengths, limit_rate, payload_check, read_workload, take_duration
+from .read_factors import check_needs, read_factor
+from .rounds import everybody
+from .schema import load_schema, validate_by
+from .workloads import CHECK, limit_rate, payload_check, read_workload
 
 DEFAULTS: dict[str, Any] = {
     "seed": 1,
@@ -51,158 +54,9 @@ DEFAULTS: dict[str, Any] = {
     "limit_mbps": None,
     "verify": True,
 }
-# Limits of a campaign file: PyYAML's time grows with the square of open brackets, and its aliases
-# can expand to any size.
-LONGEST = 100_000  # characters
-BRACKETS = 1000
-VALUES = 100_000
+AUTO = "auto"  # the duration whose length the campaign chooses
 UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 SEARCH_TRIALS = 8  # trials of each cell at a visit of a search
-LISTS = ("paths", "mtus", "factors", "workloads", "sides", "pairs")
-NUMBERS = ("seed", "blocks", "duration", "confirm")
-# The keys that an AWX survey or the user may override.
-OVERRIDES = (
-    "name",
-    "seed",
-    "blocks",
-    "time_budget",
-    "design",
-    "paths",
-    "mtus",
-    "sides",
-    "factors",
-    "workloads",
-    "duration",
-    "confirm",
-    "limit_mbps",
-)
-
-
-def load_campaign(path: str) -> dict[str, object]:
-    """Return the content of a campaign file in YAML, unchecked."""
-    import yaml  # noqa: PLC0415
-
-    try:
-        with open(path, encoding="utf-8") as stream:
-            text = stream.read(LONGEST + 1)
-        if len(text) > LONGEST or text.count("[") + text.count("{") > BRACKETS:
-            raise InputError(
-                f"the campaign file has more than {LONGEST} characters or {BRACKETS} brackets",
-                path,
-                "Shorten it, or give another file.",
-            )
-        _refuse_keys_given_twice(yaml.compose(text, Loader=yaml.SafeLoader), path)
-        campaign = yaml.safe_load(text)
-    except OSError as error:
-        raise InputError(
-            f"the campaign file cannot be read ({error.strerror})",
-            path,
-            "Give the path of a YAML file.",
-        )
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"this is not YAML: {' '.join(str(error).split())}", path, "Correct the file."
-        )
-    if _size(campaign, {}) > VALUES:
-        raise InputError(
-            f"its aliases expand to more than {VALUES} values", path, "Write it without aliases."
-        )
-    if not isinstance(campaign, dict):
-        raise InputError("a campaign file holds one mapping", path, "Begin with 'name:'.")
-    return campaign
-
-
-def _refuse_keys_given_twice(root: Any, path: str) -> None:
-    """Raise InputError where a mapping gives a key twice: PyYAML silently takes the last one."""
-    unchecked = [root]
-    checked = set()
-    while unchecked:
-        node = unchecked.pop()
-        if node is None or id(node) in checked or isinstance(node.value, str):
-            continue
-        checked.add(id(node))
-        if node.id == "sequence":
-            unchecked += node.value
-            continue
-        keys = set()
-        for key, value in node.value:
-            unchecked += [key, value]
-            if isinstance(key.value, str) and key.value in keys:
-                raise InputError(
-                    f"the key {key.value!r} is given twice",
-                    f"{path}, line {key.start_mark.line + 1}",
-                    "Leave one of them out.",
-                )
-            keys.add(key.value if isinstance(key.value, str) else id(key))
-
-
-def _size(value: object, sizes: dict[int, float]) -> float:
-    """Return how many values a value holds; infinity where it holds itself.
-
-    A value that several aliases name counts once for each.
-    """
-    if not isinstance(value, (dict, list)):
-        return 1
-    if id(value) not in sizes:
-        sizes[id(value)] = math.inf  # while its parts are counted: met again there, it holds itself
-        parts = value.values() if isinstance(value, dict) else value
-        sizes[id(value)] = 1 + sum(_size(part, sizes) for part in parts)
-    return sizes[id(value)]
-
-
-def override(campaign: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
-    """Return the campaign with the non-empty ``overrides``.
-
-    A survey gives lists as strings (``"9000, 1500"``).
-    """
-    return {
-        **campaign,
-        **{
-            key: _from_text(key, value)
-            for key, value in overrides.items()
-            if value not in (None, "", [])
-        },
-    }
-
-
-def _from_text(key: str, value: Any) -> Any:
-    """Return an answer of a survey in the type that the campaign has.
-
-    The schema refuses answers that do not fit.
-    """
-    if key == "sides" and (isinstance(value, str) and len(_parts(value)) == 1):
-        return _parts(value)[0]
-    if key in LISTS:
-        parts = _parts(value) if isinstance(value, str) else value
-        return (
-            [_number(part) for part in parts]
-            if key == "mtus" and isinstance(parts, list)
-            else parts
-        )
-    return _number(value) if key in NUMBERS else value
-
-
-def _parts(text: str) -> list[str]:
-    """Return the items of a list in a text.
-
-    Commas separate the items, or line ends as in a multiselect of AWX. Brackets and quotes of YAML
-    are allowed.
-    """
-    parts = [
-        part.strip().strip("'\"").strip() for part in re.split(r"[,\n]", text.strip().strip("[]"))
-    ]
-    return [part for part in parts if part]
-
-
-def _number(value: Any) -> Any:
-    """Return the number in a string. Return other values unchanged: the schema refuses them."""
-    if not isinstance(value, str):
-        return value
-    if re.fullmatch(r"\s*[0-9]{1,9}\s*", value, re.ASCII):
-        return int(value)
-    if re.fullmatch(r"\s*[0-9]{1,9}\.[0-9]{1,9}\s*", value, re.ASCII):
-        return float(value)
-    return value
 
 
 def seconds(budget: float | str) -> float:
@@ -230,6 +84,17 @@ def _pair(client: str, server: str) -> Pair:
     return {"client": client, "server": server}
 
 
+def campaign_schema(known: Paths = LAB) -> dict[str, Any]:
+    """Return the JSON Schema of a campaign, with the names of the known paths and the keys of workloads."""
+    schema = load_schema("campaign")
+    paths = list(known.by_name)
+    items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
+    schema["properties"]["paths"]["items"] = items
+    schema["$defs"].update(workload.definitions())
+    schema["properties"]["engine"] = workload.KEYS["engine"].schema
+    return schema
+
+
 def read_campaign(
     campaign: object,
     where: str = "campaign",
@@ -244,7 +109,7 @@ def read_campaign(
     document: Any = campaign
     if isinstance(campaign, dict):
         document = {key: value for key, value in campaign.items() if value is not None}
-    validate(document, "campaign", where, known=known)
+    validate_by(document, campaign_schema(known), where)
     full: Any = {**DEFAULTS, **document}
     _fill(full, nodes, where, known)
     _check_names(full, where)
@@ -264,7 +129,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
     """Replace the short forms of a campaign by the forms of plan.json."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
-    take_duration(full, where)
+    _take_lengths(full, where)
     factors: list[Factor] = []
     for entry in full["factors"]:
         factors += read_factor(entry, full, known)
@@ -273,7 +138,7 @@ def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
     full["workloads"] = [
         read_workload(entry, full["duration"], full["engine"]) for entry in full["workloads"]
     ]
-    begin_lengths(full)
+    _begin_lengths(full)
     full["verify"] = payload_check(full["workloads"], full["duration"]) if full["verify"] else None
     if full["limit_mbps"]:
         _limit(full)
@@ -285,6 +150,51 @@ def _limit(full: Any) -> None:
     checks = [full["verify"]] if full["verify"] else []
     for load in [*full["workloads"], *checks]:
         limit_rate(load, full["limit_mbps"])
+
+
+def _take_lengths(full: Any, where: str) -> None:
+    """Replace ``duration: auto`` by a number, and note the workloads whose length is chosen."""
+    full.update(lengths=[], chosen={}, scatter=None, first=FIRST_BLOCKS)
+    if full["duration"] != AUTO:
+        return
+    fixed = full["blocks"] or full["until"] or full["design"] == "search"
+    if full["time_budget"] is None or fixed:
+        raise InputError(
+            "the length of cells can be chosen only within a time budget",
+            f"{where}: duration auto",
+            "Give 'time_budget', and leave out 'blocks' and 'until'. A search needs a number as 'duration'.",
+        )
+    full["duration"] = 1
+    full["first"] = None
+    full["chosen"] = {_name(load): 0.0 for load in full["workloads"] if not _has_duration(load)}
+
+
+def _begin_lengths(full: Any) -> None:
+    """Set the first length of the workloads whose length is chosen."""
+    if not full["chosen"]:
+        return
+    loads: list[Workload] = full["workloads"]
+    for load in loads:
+        if load["name"] in full["chosen"]:
+            full["chosen"][load["name"]] = _shortest(load)
+    least = min(full["chosen"].values())
+    full["lengths"] = [seconds for seconds in LENGTHS if seconds >= least]
+    full["workloads"] = [with_length(load, BEGINS, full["chosen"]) for load in loads]
+
+
+def _name(entry: Any) -> str:
+    return str(entry if isinstance(entry, str) else entry["name"])
+
+
+def _has_duration(entry: Any) -> bool:
+    """Return whether an entry of a campaign's ``workloads`` has a duration."""
+    return isinstance(entry, dict) and "duration" in entry
+
+
+def _shortest(load: Workload) -> float:
+    """Return the shortest time of a workload's cell, in seconds."""
+    checked = workload.checked(load)
+    return BY_NAME[checked["engine"]].shortest(checked)
 
 
 def _check_names(full: Any, where: str) -> None:
@@ -323,3 +233,55 @@ def _unique(names: list[Hashable], kind: str, where: str) -> None:
         raise InputError(
             f"{twice[0]} appears twice", f"{where}: {kind}", "Give each a name of its own."
         )
+
+
+def with_engine(campaign: dict[str, object], engine: str | None) -> dict[str, object]:
+    """Return the campaign with the engine of the lab, unless it names an engine.
+
+    The default, netperf, is not written into the campaign.
+    """
+    if engine in (None, "auto", ENGINES[0].name) or campaign.get("engine"):
+        return campaign
+    return {**campaign, "engine": engine}
+
+
+def with_mtus(campaign: dict[str, object], lab_mtu: int | None) -> dict[str, object]:
+    """Return the campaign with the MTU of the lab, unless it names MTUs."""
+    return {**campaign, "mtus": [lab_mtu]} if lab_mtu and not campaign.get("mtus") else campaign
+
+
+def with_paths(campaign: dict[str, object], known: Paths) -> dict[str, object]:
+    """Return the campaign with all paths that exist without the lab, unless it names paths."""
+    existing = known.existing()
+    return {**campaign, "paths": existing} if existing and not campaign.get("paths") else campaign
+
+
+class CheckedCampaign(NamedTuple):
+    """A campaign, checked and complete."""
+
+    campaign: Campaign
+    where: str  # its source, for messages
+    lab_mtu: int | None  # the lab's MTU, where the campaign names none
+
+
+def checked_campaign(
+    options: dict[str, Any],
+    folders: Iterable[str],
+    nodes: Sequence[str],
+    lab_mtu: int | None = None,
+) -> CheckedCampaign:
+    """Return the campaign of a module's options, checked and complete."""
+    campaign, where = chosen_campaign(options["campaign"], options["campaign_file"], folders)
+    unknown = sorted(set(options["overrides"]) - set(OVERRIDES))
+    if unknown:
+        raise InputError(
+            f"{unknown[0]!r} cannot be overridden", "overrides", f"Use {', '.join(OVERRIDES)}."
+        )
+    campaign = with_engine(override(campaign, options["overrides"]), options.get("engine"))
+    paths = with_own(options.get("own_paths"))
+    campaign = with_paths(campaign, paths)
+    return CheckedCampaign(
+        read_campaign(with_mtus(campaign, lab_mtu), where, nodes, paths),
+        where,
+        None if campaign.get("mtus") else lab_mtu,
+    )

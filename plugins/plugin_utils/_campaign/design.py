@@ -14,12 +14,15 @@ from itertools import chain
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from ...module_utils._engines.workload import Workload, streaming_engines
+from ...module_utils._engines.engine import Workload
+from ...module_utils._engines.engines import engine_of
+from ...module_utils._engines.workload import streaming_engines
 from .._paths.path import Pair
 from .._statistics.looks import Look
 from .._statistics.rules import FEWEST_BLOCKS, INTERVAL_BLOCKS
 from .factors import settings_of
 from .interim import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, planned_tests, stages
+from .lengths import FIRST_BLOCKS, MOST_BLOCKS, SHORT_OF_TIME, first_blocks, with_length
 from .nouns import (
     AS_FOUND,
     Campaign,
@@ -31,20 +34,18 @@ from .nouns import (
     TimePlan,
 )
 from .profiles import MOST_PROFILES, profiles_of
+from .rounds import check, rounds_of
 from .screen import ordered
+from .spending import comparisons
 from .visits import (
     MTU_SECONDS,
     SCHEMA,
     block_seconds,
-    check,
-    check_engines,
     confirmation_cost,
     control_visits,
-    rounds_of,
     visits_of,
     visits_per_block,
 )
-from .workloads import FIRST_BLOCKS, MOST_BLOCKS, SHORT_OF_TIME, first_blocks, with_length
 
 MOST_BLOCKS_UNTIL = {ANSWERED: BLOCKS, NAMED: NAMED_BLOCKS}  # of a campaign that may end earlier
 MOST_CELLS = 500_000  # trials of a plan, without its confirmation
@@ -58,11 +59,6 @@ SPARED_BLOCKS = 8
 # The end of a visit repeats the trials that the machine spoilt: the number of passes, and the largest
 # share of all planned cells.
 REMEASURE: Remeasure = {"passes": 1, "share": 0.25}
-
-
-def comparisons(design: str, profiles: int, factors: int) -> int:
-    """Return the number of effects that a table has per metric."""
-    return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
 
 
 def blocks_needed(effects: int) -> int:
@@ -236,8 +232,26 @@ def _checked_rounds(
     """Return the rounds of a campaign; raise InputError where its pairs cannot be measured."""
     rounds = rounds_of(campaign["pairs"], campaign["concurrent"])
     check(campaign["pairs"], rounds, settings, where)
-    check_engines(rounds, campaign["workloads"], where)
+    _check_engines(rounds, campaign["workloads"], where)
     return rounds
+
+
+def _check_engines(rounds: list[list[Pair]], workloads: list[Workload], where: str) -> None:
+    """Raise InputError where pairs share a server whose engine serves one client at a time."""
+    sharing = [members for members in rounds if len(_servers(members)) < len(members)]
+    for load in workloads:
+        engine = engine_of(load["test"], load.get("engine"))
+        if sharing and not engine.serves_many:
+            raise InputError(
+                f"a server of {engine.name} serves one client at a time, and pairs that measure "
+                f"together share {sharing[0][0]['server']}",
+                where,
+                "Use netperf, or 'concurrent: false'.",
+            )
+
+
+def _servers(members: list[Pair]) -> set[str]:
+    return {pair["server"] for pair in members}
 
 
 def _optional_keys(

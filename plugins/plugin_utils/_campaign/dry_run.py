@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .._statistics.components import Scatter
+from .._statistics.effects import Scatter
 from .._statistics.rules import FEWEST_BLOCKS
 from .._statistics.text import too_few_blocks
-from .design import comparisons
 from .forwarding import left_out
 from .interim import NAMED
 from .nouns import Factor, Plan, SearchLimits
 from .plan_file import paths_of
-from .visits import MORE_TRIALS, block_seconds, confirmation_cost, control_visits
-from .workloads import seconds_of
+from .spending import effects_of
+from .visits import MORE_TRIALS, block_seconds, confirmation_cost, control_visits, seconds_of
 
 FOUND = (1.03, 1.05, 1.1, 1.2)  # effects whose time to be found a dry run reports
 SECONDS = (1, 2, 3, 5, 10, 20, 30)  # lengths of a cell
@@ -105,7 +104,7 @@ def _within(limit: str) -> str:
 
 def detectable(plan: Plan) -> list[tuple[float, float | None]]:
     """Return pairs of a trial's scatter and the smallest ratio that 4 of 5 campaigns find, or None."""
-    from .._statistics.power import expected_detectable  # noqa: PLC0415
+    from .._statistics.effects import expected_detectable  # noqa: PLC0415
 
     if plan["blocks"] < FEWEST_BLOCKS:
         return []
@@ -115,14 +114,6 @@ def detectable(plan: Plan) -> list[tuple[float, float | None]]:
     ]
 
 
-def effects_of(plan: Plan) -> int:
-    """Return the number of effects that the report tests together: all tables, throughput and CPU."""
-    tables = (
-        max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
-    )
-    return 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
-
-
 def time_to_find(
     plan: Plan, ratio: float, noise: float, seconds: int | None = None
 ) -> tuple[int, float] | None:
@@ -130,7 +121,7 @@ def time_to_find(
 
     ``seconds`` replaces the plan's length of a cell.
     """
-    from .._statistics.power import blocks_to_find  # noqa: PLC0415
+    from .._statistics.effects import blocks_to_find  # noqa: PLC0415
 
     blocks = blocks_to_find(ratio, effects_of(plan), noise, control_visits(plan))
     if not blocks:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._engines.workload import Workload
-from .._paths.own_paths import OwnPath
+from ...module_utils._engines.engine import Workload
+from .._paths.lab_paths import OwnPath
 from .._paths.path import Pair
 from .._statistics.looks import Look
 

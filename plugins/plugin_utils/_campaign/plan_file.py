@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write and read plan.json and the decisions of a campaign, and return the summary for Ansible."""
+"""Write and read plan.json and the decisions of a campaign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...module_utils._engines.workload import sampling_engine, servers_each
 from ...module_utils._host import files
 from .._paths.lab_paths import Paths, with_own
 from .._paths.path import GENEVE, GRE, PLAIN, UNDERLAY, VXLAN, Path
@@ -28,9 +27,7 @@ from .nouns import (
 from .stored import read_part, writing
 from .visits import (
     SCHEMA,
-    all_workloads,
     control_visits,
-    longest_visit_seconds,
 )
 
 DECISION_SCHEMA = 1  # of a confirmation and of a search
@@ -40,8 +37,6 @@ CONFIRMATION, INTERIM, SEARCH, SPENDING = "confirmation", "looks", "search", "sp
 # Keys that plans of earlier versions lack.
 ADDED = ("matters", "confirm", "remeasure", "control_visits", "verify")
 ENCAPSULATIONS = {kind.name: kind for kind in (PLAIN, VXLAN, GENEVE, GRE)}
-MOST_DECISIONS = 3  # on a time budget
-MOST_VISITS = 800  # in the summary: an event of Ansible must stay small
 
 
 def read_plan(path: str) -> Plan | None:
@@ -200,48 +195,3 @@ def differences(old: Plan, new: Plan) -> list[str]:
         for key in dict.fromkeys([*old, *new])
         if key not in ignored and old.get(key) != new.get(key)
     ]
-
-
-def summary(plan: Plan, folder: str) -> dict[str, object]:
-    """Return the part of a plan that role measure needs; module visit reads the cells from the file."""
-    sampling = sampling_engine(plan["workloads"], plan.get("sampling"))
-    return {
-        "results": folder,
-        "plan_file": os.path.join(folder, "plan.json"),
-        "record": os.path.join(folder, "trials.jsonl"),
-        "campaign": plan["name"],
-        "seed": plan["seed"],
-        "design": plan["design"],
-        "blocks": plan["blocks"],
-        "control": plan["control"],
-        "mtus": plan["mtus"],
-        "paths": plan["paths"],
-        "pairs": plan["pairs"],
-        "rounds": plan["rounds"],
-        "estimated_s": plan["estimated_s"],
-        "visit_s": round(longest_visit_seconds(plan), 1),
-        "confirm": plan.get("confirm", 0),
-        "rounds_of_search": plan["search"]["rounds"] if "search" in plan else 0,
-        "looks": len(plan.get("looks") or ()),
-        "decisions_on_time": MOST_DECISIONS if plan.get("time") else 0,
-        "tests": sorted({workload["test"] for workload in all_workloads(plan)}),
-        "sampling": sampling,
-        # One server is enough to test the paths and to sample their packets.
-        "servers": {sampling: 1, **servers_each(all_workloads(plan))},
-        "profiles": {name: profile["settings"] for name, profile in plan["profiles"].items()},
-        "totals": {
-            "visits": len(plan["visits"]),
-            "cells": sum(len(visit["cells"]) for visit in plan["visits"]),
-        },
-        "visits": [
-            {
-                "block": visit["block"],
-                "visit": visit["visit"],
-                "mtu": visit["mtu"],
-                "profile": visit["profile"],
-                "repeat": visit["repeat"],
-                "cells": len(visit["cells"]),
-            }
-            for visit in plan["visits"][:MOST_VISITS]
-        ],
-    }

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The profiles that a design visits, and their control. Pure."""
+"""The profiles that a design visits, and their control. Pure.
+
+How a report calls a set of settings. Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...module_utils._base.errors import InputError
+from .._statistics import text
 from .factors import all_off, all_on, level_name
-from .nouns import AS_FOUND, Campaign, Factor, Levels
+from .nouns import AS_FOUND, Campaign, Factor, Levels, Nominee, SearchStanding
 from .screen import (
     first_visits,
     reachable,
@@ -20,6 +24,7 @@ from .screen import (
 )
 
 MOST_PROFILES = 256
+Factors = Mapping[str, Sequence[str]]  # the levels of each factor; the first is "off"
 
 
 def differing(levels: Mapping[str, str], base: Mapping[str, str]) -> Levels:
@@ -129,3 +134,35 @@ def _with_all_off(campaign: Campaign, off: Levels, on: Levels) -> dict[str, Leve
     if design == "full_factorial":
         return dict(itertools.islice(_all_combinations(factors, off), MOST_PROFILES + 1))
     return {"all_off": off, "all_on": on}
+
+
+def set_name(name: str, levels: Mapping[str, str], factors: Factors) -> str:
+    """Return how the report calls a set: by its name or, where that is shorter, by what is off:
+    ``all_on but gso``.
+
+    A name that a user gave stays.
+    """
+    on = {factor: levels_of_factor[-1] for factor, levels_of_factor in factors.items()}
+    lacks = [
+        factor if level == "off" else f"{factor}={level}"
+        for factor, level in levels.items()
+        if level != on.get(factor)
+    ]
+    short = f"all_on but {text.listed(lacks)}" if lacks else "all_on"
+    generated = set(name.split(",")) <= {f"{factor}={level}" for factor, level in levels.items()}
+    return short if generated and levels.keys() == on.keys() and len(short) < len(name) else name
+
+
+def names_of_sets(
+    factors: Factors,
+    profiles: Mapping[str, Mapping[str, str]],
+    standings: Iterable[SearchStanding | None],
+    nominees: Iterable[Nominee],
+) -> dict[str, str]:
+    """Return how the report calls all profiles, and the sets that were predicted or nominated."""
+    off = {factor: levels_of_factor[0] for factor, levels_of_factor in factors.items()}
+    predicted = [standing["best"] for standing in standings if standing and standing["best"]]
+    sets: dict[str, Mapping[str, str]] = {name: levels_of(name, off) for name in predicted}
+    sets.update((nominee["name"], nominee["levels"]) for nominee in nominees)
+    sets.update(profiles)
+    return {name: set_name(name, levels, factors) for name, levels in sets.items()}

@@ -13,39 +13,33 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils._base.errors import InputError, LabError
-from ...module_utils._engines import workload
-from .._paths.lab_paths import LAB, Paths
 from .._untrusted.texts import clean
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 MOST_BITS = 63  # of a whole number
 
 
-def load_schema(name: str, known: Paths = LAB) -> dict[str, Any]:
-    """Return the JSON Schema ``schemas/<name>.json``.
-
-    The schema of a campaign gets the names of the known paths and the keys of workloads.
-    """
+def load_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema ``schemas/<name>.json``."""
     with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as stream:
-        schema = dict(json.load(stream))
-    if name == "campaign":
-        paths = list(known.by_name)
-        items = {"enum": paths, "description": f"Use {', '.join(paths[:-1])} or {paths[-1]}."}
-        schema["properties"]["paths"]["items"] = items
-        schema["$defs"].update(workload.definitions())
-        schema["properties"]["engine"] = workload.KEYS["engine"].schema
-    return schema
+        return dict(json.load(stream))
 
 
-def validate(
-    document: object, name: str, where: str, definition: str = "", known: Paths = LAB
-) -> None:
+def validate(document: object, name: str, where: str, definition: str = "") -> None:
     """Raise :class:`InputError` for the first value of ``document`` that a schema refuses.
 
     ``definition`` names a definition of the schema; without it the whole schema applies.
     """
+    schema = load_schema(name)
+    if definition:
+        schema["$ref"] = f"#/$defs/{definition}"
+    validate_by(document, schema, where)
+
+
+def validate_by(document: object, schema: dict[str, Any], where: str) -> None:
+    """Raise :class:`InputError` for the first value of ``document`` that this JSON Schema refuses."""
     _refuse_numbers(document, where)
-    error = _jsonschema(where).exceptions.best_match(_errors(document, name, definition, known))
+    error = _jsonschema(where).exceptions.best_match(_errors(document, schema, where))
     if error:
         raise InputError(
             _what(error), _place(where, error.absolute_path), error.schema.get("description")
@@ -57,7 +51,7 @@ def trouble_in(document: object, name: str) -> str:
 
     Missing and unknown keys are no errors: another version may have written the document.
     """
-    for error in _errors(document, name):
+    for error in _errors(document, load_schema(name), name):
         if error.validator not in ("required", "additionalProperties"):
             return f"{_place('', error.absolute_path).removeprefix(': ')}: {_what(error)}"
     return ""
@@ -75,11 +69,8 @@ def _jsonschema(where: str) -> Any:
     return jsonschema
 
 
-def _errors(document: object, name: str, definition: str = "", known: Paths = LAB) -> Any:
-    schema = load_schema(name, known)
-    if definition:
-        schema["$ref"] = f"#/$defs/{definition}"
-    return _jsonschema(name).Draft202012Validator(schema).iter_errors(document)
+def _errors(document: object, schema: dict[str, Any], where: str) -> Any:
+    return _jsonschema(where).Draft202012Validator(schema).iter_errors(document)
 
 
 def _refuse_numbers(document: object, where: str) -> None:

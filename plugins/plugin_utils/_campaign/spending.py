@@ -14,14 +14,28 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .._statistics.components import Scatter
+from .._statistics.effects import Scatter
+from . import lengths
+from .lengths import MOST_BLOCKS, first_blocks
 from .nouns import Campaign, CellScatter, Plan, Spending, Visit
-from .visits import visits_of, visits_per_block, workloads_at
-from .workloads import FIRST_BLOCKS, MOST_BLOCKS, first_blocks, seconds_of, with_length
+from .visits import seconds_of, visits_of, visits_per_block, workloads_at
 
 SCHEMA = 1
 LEAST_NOISE = 1e-9  # of a logarithm: it limits the weight of a block without scatter
 KEPT = 0.1  # share of the rest that the first decision leaves to the second: visits vary in length
+
+
+def comparisons(design: str, profiles: int, factors: int) -> int:
+    """Return the number of effects that a table has per metric."""
+    return factors if design in ("full_factorial", "screen") else max(1, profiles - 1)
+
+
+def effects_of(plan: Plan) -> int:
+    """Return the number of effects that the report tests together: all tables, throughput and CPU."""
+    tables = (
+        max(1, len(plan["pairs"])) * len(plan["paths"]) * len(plan["mtus"]) * len(plan["workloads"])
+    )
+    return 2 * tables * comparisons(plan["design"], len(plan["profiles"]), len(plan["factors"]))
 
 
 class Costs(NamedTuple):
@@ -79,7 +93,7 @@ def detectable(scatter: Scatter, choice: Choice, costs: Costs, seconds: float, m
 
     The unit is arbitrary, but the same for all lengths.
     """
-    from .._statistics.power import factor  # noqa: PLC0415
+    from .._statistics.effects import factor  # noqa: PLC0415
 
     blocks = choice.blocks + more
     multiple = factor(blocks, choice.effects)
@@ -170,13 +184,13 @@ def with_length_of_plan(campaign: Campaign, old: Plan) -> Campaign:
 def with_length_by_scatter(campaign: Campaign, seconds: float, scatter: Scatter) -> Campaign:
     """Return a campaign with the length of cells that the scatter of an earlier campaign gives."""
     shortest = campaign["chosen"]
-    loads = [with_length(load, seconds, shortest) for load in campaign["workloads"]]
+    workloads = [lengths.with_length(load, seconds, shortest) for load in campaign["workloads"]]
     return {
         **campaign,
         "lengths": [],
-        "first": FIRST_BLOCKS,
+        "first": lengths.FIRST_BLOCKS,
         "scatter": as_stored(scatter),
-        "workloads": loads,
+        "workloads": workloads,
     }
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils._base.errors import InputError
-from .campaign_file import OVERRIDES
-from .schema import load_schema
+from .campaign_file import campaign_schema
+from .chosen import OVERRIDES
 from .workloads import PRESETS
 
 PREFIX = "offload_lab_survey_"
@@ -113,5 +113,5 @@ def question(key: str, schema: Schema) -> Question:
 
 def survey(keys: Iterable[str] = OVERRIDES) -> dict[str, object]:
     """Return the survey spec that asks these questions."""
-    schema = load_schema("campaign")
+    schema = campaign_schema()
     return {"name": "", "description": "", "spec": [question(key, schema) for key in keys]}

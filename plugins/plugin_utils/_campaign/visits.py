@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The visits of a plan, with their cells in random order, and how long they take; the rounds of a
-visit, in which pairs of nodes measure simultaneously; how often a run hands over its trials. Pure.
+"""The visits of a plan, with their cells in random order, and how long they take. Pure.
 
 The order is random at each level. Each level has a random generator of its own, seeded by its
 position. So more blocks or other workloads do not change the order of the rest.
@@ -10,119 +9,21 @@ position. So more blocks or other workloads do not change the order of the rest.
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, product
-from typing import Any, TypedDict, TypeVar
+from collections.abc import Iterable
+from itertools import product
+from typing import Any, TypeVar
 
-from ...module_utils._base.errors import InputError
-from ...module_utils._engines.engines import engine_of
-from ...module_utils._engines.workload import Workload
-from ...module_utils._host.store import LEASE
-from .._paths.path import Pair
+from ...module_utils._engines.engine import Workload
+from .lengths import with_length
 from .nouns import (
     AS_FOUND,
     Cell,
     Outline,
     Plan,
-    Settings,
     Visit,
 )
-from .workloads import seconds_of, with_length
-
-
-def everybody(nodes: Sequence[str]) -> list[Pair]:
-    """Return each pair of nodes once, in the order of a round robin tournament (circle method).
-
-    One node keeps its seat and the others move on by one seat per round. With an odd number of nodes,
-    one node rests in each round. The client changes from round to round.
-    """
-    seats: list[str | None] = list(nodes) + [None] * (len(nodes) % 2)
-    fixed = seats[:1]
-    moving = seats[1:]
-    pairs: list[Pair] = []
-    for turn in range(len(moving)):
-        order = fixed + moving[turn:] + moving[:turn]
-        for first, second in zip(order[: len(order) // 2], reversed(order)):
-            client, server = (first, second) if turn % 2 == 0 else (second, first)
-            if client is not None and server is not None:
-                pairs.append({"client": client, "server": server})
-    return pairs
-
-
-def _nodes(pairs: Iterable[Pair]) -> set[object]:
-    return set(chain.from_iterable(pair.values() for pair in pairs))
-
-
-def rounds_of(pairs: Iterable[Pair], concurrent: bool = False) -> list[list[Pair]]:
-    """Return the rounds: lists of pairs that measure simultaneously.
-
-    Each pair gets the first round in which both its nodes are free. ``concurrent`` puts all pairs
-    into one round; there a node may be the server of several clients, for a study of contention.
-    """
-    rounds: list[list[Pair]] = []
-    for pair in pairs:
-        ends = set(pair.values())
-        free = (members for members in rounds if concurrent or ends.isdisjoint(_nodes(members)))
-        members = next(free, None)
-        if members is None:
-            rounds.append([pair])
-        else:
-            members.append(pair)
-    return rounds
-
-
-def _check_clients(members: list[Pair], where: str) -> None:
-    clients = [pair["client"] for pair in members]
-    twice = sorted({name for name in clients if clients.count(name) > 1})
-    if twice:
-        raise InputError(
-            f"{twice[0]} is the client of two pairs that measure simultaneously",
-            where,
-            "Swap the ends of one of them, or leave out 'concurrent'.",
-        )
-
-
-def check_engines(rounds: list[list[Pair]], workloads: list[Workload], where: str) -> None:
-    """Raise InputError where pairs share a server whose engine serves one client at a time."""
-    sharing = [members for members in rounds if len(_servers(members)) < len(members)]
-    for load in workloads:
-        engine = engine_of(load["test"], load.get("engine"))
-        if sharing and not engine.serves_many:
-            raise InputError(
-                f"a server of {engine.name} serves one client at a time, and pairs that measure "
-                f"together share {sharing[0][0]['server']}",
-                where,
-                "Use netperf, or 'concurrent: false'.",
-            )
-
-
-def _servers(members: list[Pair]) -> set[str]:
-    return {pair["server"] for pair in members}
-
-
-def check(
-    pairs: list[Pair], rounds: list[list[Pair]], profiles: Mapping[str, Settings], where: str
-) -> None:
-    """Raise InputError for pairs that no node can measure with these profiles."""
-    for pair in pairs:
-        if pair["client"] == pair["server"]:
-            raise InputError(f"{pair['client']} is both ends of a pair", where, "Give two nodes.")
-    for members in rounds:
-        _check_clients(members, where)
-    both = {pair["client"] for pair in pairs} & {pair["server"] for pair in pairs}
-    differing = [
-        name for name, settings in profiles.items() if settings["client"] != settings["server"]
-    ]
-    if both and differing:
-        raise InputError(
-            f"{sorted(both)[0]} is the client of one pair and the server of another, and profile "
-            f"{differing[0]} sets the two ends differently",
-            where,
-            "Use 'sides: both', or pairs in which a node is always the same end.",
-        )
-
+from .rounds import rounds_of
 
 SCHEMA = 1
 MOST_NOMINEES = 2  # of a confirmation: the choice, and the runner-up or all_on
@@ -155,6 +56,12 @@ def all_workloads(campaign: Outline) -> list[Workload]:
     """Return the workloads of a campaign or its plan, with the check of its confirmation."""
     check = campaign.get("verify")
     return [*campaign["workloads"], check] if check else campaign["workloads"]
+
+
+def seconds_of(load: Workload) -> float:
+    """Return the longest time of a cell in seconds, with its warm-up."""
+    confidence = load["confidence"]
+    return load["warm_up"] + load["duration"] * (confidence["iterations_max"] if confidence else 1)
 
 
 def visit_seconds(campaign: Outline) -> float:
@@ -322,29 +229,3 @@ def workloads_at(plan: Plan, visit: Visit) -> dict[str, Workload]:
     shortest = plan["time"]["workloads"]
     seconds = visit["seconds"]
     return {name: with_length(load, seconds, shortest) for name, load in loads.items()}
-
-
-# Longest measuring of one module call with a results store, in seconds.
-MOST_SECONDS_WITH_STORE = 30
-
-
-class Pace(TypedDict):
-    """The intervals at which a run hands over its trials."""
-
-    chunk_s: int  # seconds of measuring in one module call
-    pieces: int  # parts of a step; each one goes into the store before the next begins
-    lease_s: float  # seconds for which the lock of a store is valid
-
-
-def pace_of(plan: Plan, chunk_seconds: int, *, stored: bool) -> Pace:
-    """Return the intervals of a plan; ``stored`` means that its trials go into a results store."""
-    cells = sum(len(visit["cells"]) for visit in plan["visits"])
-    cell_s = plan["estimated_s"] / max(cells, 1)
-    # Between two tasks of the store there are a piece and its overhead.
-    lease_s = max(LEASE, 30 + 2 * cell_s)
-    if not stored:
-        return {"chunk_s": chunk_seconds, "pieces": 1, "lease_s": lease_s}
-    chunk_s = min(chunk_seconds, MOST_SECONDS_WITH_STORE)
-    steps = max(len(plan["visits"]), 1) * max(len(plan["rounds"] or ()), 1)
-    step_s = plan["estimated_s"] / steps
-    return {"chunk_s": chunk_s, "pieces": math.ceil(step_s / chunk_s), "lease_s": lease_s}

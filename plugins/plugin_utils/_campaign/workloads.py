@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Workloads, which the engines run. A name such as ``tcp_stream`` stands for a row of :data:`PRESETS`.
-With ``duration: auto`` the campaign chooses the length of their cells.
 
 Sizes are in bytes; None means the system's default. ``duration`` is the time of an iteration in
 seconds, after ``warm_up`` seconds that do not count. ``confidence`` is None or has the keys
@@ -11,15 +10,13 @@ seconds, after ``warm_up`` seconds that do not count. ``confidence`` is None or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Required, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines import workload
-from ...module_utils._engines.engines import BY_NAME
+from ...module_utils._engines.engine import Confidence, Workload
 from ...module_utils._engines.payload.result import TEST as PAYLOAD
-from ...module_utils._engines.workload import Workload
-from .nouns import TimePlan
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tcp_stream": {"test": "TCP_STREAM", "message_size": 16384},
@@ -50,7 +47,7 @@ class WorkloadEntry(TypedDict, total=False):
 
     name: Required[str]
     test: str
-    confidence: workload.Confidence
+    confidence: Confidence
 
 
 def read_workload(
@@ -108,7 +105,7 @@ def payload_check(workloads: Sequence[Workload], duration: float) -> Workload | 
     return read_workload({"name": CHECK, "test": PAYLOAD}, max(1, min(duration, CHECK_SECONDS)))
 
 
-def _confidence(entry: WorkloadEntry) -> workload.Confidence:
+def _confidence(entry: WorkloadEntry) -> Confidence:
     confidence: Any = {**CONFIDENCE, **entry["confidence"]}
     if confidence["iterations_min"] > confidence["iterations_max"]:
         raise InputError(
@@ -117,81 +114,3 @@ def _confidence(entry: WorkloadEntry) -> workload.Confidence:
             "Give a maximum of at least the minimum.",
         )
     return confidence
-
-
-def seconds_of(load: Workload) -> float:
-    """Return the longest time of a cell in seconds, with its warm-up."""
-    confidence = load["confidence"]
-    return load["warm_up"] + load["duration"] * (confidence["iterations_max"] if confidence else 1)
-
-
-AUTO = "auto"
-MOST_BLOCKS = 100  # in a time budget: more blocks add little
-FIRST_BLOCKS = 3  # before the first decision on a time budget
-LENGTHS = (0.25, 0.5, 1, 2, 3, 5, 10, 20)  # s
-# Length of the first cells in seconds. Short cells show a clear effect soonest. If cells scatter more
-# than visits, longer cells follow, and blocks get weights.
-BEGINS = 0.25
-# The same in a short time budget. Fewer visits before the decision leave more time for the others, and
-# three blocks of 0.5 s measure the scatter of cells better than three of 0.25 s.
-SHORT_OF_TIME = 0.5
-
-
-def take_duration(full: Any, where: str) -> None:
-    """Replace ``duration: auto`` by a number, and note the workloads whose length is chosen."""
-    full.update(lengths=[], chosen={}, scatter=None, first=FIRST_BLOCKS)
-    if full["duration"] != AUTO:
-        return
-    fixed = full["blocks"] or full["until"] or full["design"] == "search"
-    if full["time_budget"] is None or fixed:
-        raise InputError(
-            "the length of cells can be chosen only within a time budget",
-            f"{where}: duration auto",
-            "Give 'time_budget', and leave out 'blocks' and 'until'. A search needs a number as 'duration'.",
-        )
-    full["duration"] = 1
-    full["first"] = None
-    full["chosen"] = {_name(load): 0.0 for load in full["workloads"] if not _has_duration(load)}
-
-
-def begin_lengths(full: Any) -> None:
-    """Set the first length of the workloads whose length is chosen."""
-    if not full["chosen"]:
-        return
-    loads: list[Workload] = full["workloads"]
-    for load in loads:
-        if load["name"] in full["chosen"]:
-            full["chosen"][load["name"]] = _shortest(load)
-    least = min(full["chosen"].values())
-    full["lengths"] = [seconds for seconds in LENGTHS if seconds >= least]
-    full["workloads"] = [with_length(load, BEGINS, full["chosen"]) for load in loads]
-
-
-def with_length(load: Workload, seconds: float, shortest: Mapping[str, float]) -> Workload:
-    """Return a workload with cells of ``seconds``, or of the shortest length that it can have.
-
-    A workload that ``shortest`` does not name keeps its length.
-    """
-    if load["name"] not in shortest:
-        return load
-    return {**load, "duration": max(seconds, shortest[load["name"]])}
-
-
-def _name(entry: Any) -> str:
-    return str(entry if isinstance(entry, str) else entry["name"])
-
-
-def _has_duration(entry: Any) -> bool:
-    """Return whether an entry of a campaign's ``workloads`` has a duration."""
-    return isinstance(entry, dict) and "duration" in entry
-
-
-def _shortest(load: Workload) -> float:
-    """Return the shortest time of a workload's cell, in seconds."""
-    checked = workload.checked(load)
-    return BY_NAME[checked["engine"]].shortest(checked)
-
-
-def first_blocks(time_plan: TimePlan) -> int:
-    """Return the number of blocks before the first decision on a time budget."""
-    return time_plan.get("first") or FIRST_BLOCKS

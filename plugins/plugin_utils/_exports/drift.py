@@ -10,14 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypedDict
 from xml.etree import ElementTree
 
 from .._untrusted.texts import printable
-from .junit import add_case, document
-from .openmetrics import Sample, exposition
+from .pipeline import Sample, add_case, exposition, xml_text
 
-Host = Mapping[str, Any]
+
+class Setting(TypedDict):
+    """A setting that is no longer as it was applied."""
+
+    kind: str
+    name: str
+    applied: Any
+    now: Any
+
+
+class DriftedDevice(TypedDict):
+    """A device whose settings were applied."""
+
+    device: str
+    missing: bool  # the device is not there
+    drifted: list[Setting]
+    settings: int  # that were applied
+
+
+class AppliedHost(TypedDict):
+    """What module applied returned of a host."""
+
+    devices: list[DriftedDevice]
+    since: float  # s since the epoch
+    age_s: float
+    rebooted: bool
+
+
 FAMILIES = {
     "offload_lab_host_read": "1 for a host whose settings could be read",
     "offload_lab_applied_settings": "Settings of a device that were applied",
@@ -31,12 +57,12 @@ def _shown(value: Any) -> str:
     return SHOWN[value] if value is None or isinstance(value, bool) else str(value)
 
 
-def _row(row: Mapping[str, Any]) -> str:
+def _row(row: Setting) -> str:
     """Return what became of one setting."""
     return f"{row['kind']} {row['name']}: applied {_shown(row['applied'])}, is {_shown(row['now'])}"
 
 
-def _since(host: Host) -> str:
+def _since(host: AppliedHost) -> str:
     """Return when and how long ago settings were applied, and whether the host was rebooted."""
     day = datetime.fromtimestamp(host["since"], timezone.utc).date().isoformat()
     days = int(host["age_s"] // 86400)
@@ -44,14 +70,14 @@ def _since(host: Host) -> str:
     return f"{day} ({ago}{'; the host was rebooted since' if host['rebooted'] else ''})"
 
 
-def _device_lines(device: Mapping[str, Any]) -> Iterator[str]:
+def _device_lines(device: DriftedDevice) -> Iterator[str]:
     if device["missing"]:
         yield f"  {device['device']}: the device is not there"
     for row in device["drifted"]:
         yield f"  {device['device']} {_row(row)}"
 
 
-def _host_lines(name: str, host: Host | None) -> Iterator[str]:
+def _host_lines(name: str, host: AppliedHost | None) -> Iterator[str]:
     if host is None:
         yield f"{name}: could not be read"
         return
@@ -67,7 +93,7 @@ def _host_lines(name: str, host: Host | None) -> Iterator[str]:
         yield from _device_lines(device)
 
 
-def text(hosts: Mapping[str, Host | None]) -> str:
+def text(hosts: Mapping[str, AppliedHost | None]) -> str:
     """Return a line for each host, and one for each setting that is no longer there."""
     lines: list[str] = []
     for name in sorted(hosts):
@@ -75,13 +101,13 @@ def text(hosts: Mapping[str, Host | None]) -> str:
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def _device_case(suite: ElementTree.Element, name: str, device: Mapping[str, Any]) -> None:
+def _device_case(suite: ElementTree.Element, name: str, device: DriftedDevice) -> None:
     lines = [line.strip() for line in _device_lines(device)]
     message = "; ".join(lines) or f"{device['settings']} settings are as they were applied"
     add_case(suite, name, device["device"], message, "drifted" if lines else "")
 
 
-def junit(hosts: Mapping[str, Host | None]) -> str:
+def junit(hosts: Mapping[str, AppliedHost | None]) -> str:
     """Return JUnit XML, a suite for each host and a case for each device: it fails where a setting
     is no longer there, or a host could not be read.
     """
@@ -95,10 +121,10 @@ def junit(hosts: Mapping[str, Host | None]) -> str:
             add_case(suite, name, "applied", "nothing was applied", "skipped")
         for device in host["devices"] if host else ():
             _device_case(suite, name, device)
-    return document(root)
+    return xml_text(root)
 
 
-def _samples(hosts: Mapping[str, Host | None]) -> Iterator[Sample]:
+def _samples(hosts: Mapping[str, AppliedHost | None]) -> Iterator[Sample]:
     for name in sorted(hosts):
         host = hosts[name]
         yield "offload_lab_host_read", {"host": name}, int(host is not None)
@@ -113,7 +139,7 @@ def _samples(hosts: Mapping[str, Host | None]) -> Iterator[Sample]:
             yield "offload_lab_drifted_settings", labels, gone
 
 
-def openmetrics(hosts: Mapping[str, Host | None]) -> str:
+def openmetrics(hosts: Mapping[str, AppliedHost | None]) -> str:
     """Return OpenMetrics text."""
     return exposition(_samples(hosts), FAMILIES)
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
-from .._campaign.factors import ENDS
+from .._campaign.factors import ENDS, FactorEntry
 from .._campaign.interim import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
 from .._campaign.plan_file import paths_of
@@ -31,7 +31,7 @@ MOST_BLOCKS = 24
 MOST_FACTORS = 12  # each adds a visit to a block
 
 
-def _hop(factor: Factor, side: str, devices: str) -> dict[str, Any]:
+def _hop(factor: Factor, side: str, devices: str) -> FactorEntry:
     """Return a factor that varies a setting at one class of devices of one end."""
     return {
         "name": f"{factor['name']}_at_{side}_{devices}",
@@ -43,9 +43,9 @@ def _hop(factor: Factor, side: str, devices: str) -> dict[str, Any]:
     }
 
 
-def _chains(plan: Plan, off: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _chains(plan: Plan, off: Sequence[str]) -> dict[str, list[FactorEntry]]:
     """Return the hops of each setting at each end, by a name for both."""
-    chains: dict[str, list[dict[str, Any]]] = {}
+    chains: dict[str, list[FactorEntry]] = {}
     for factor in plan["factors"]:
         if factor["name"] not in off or factor["kind"] != "feature":
             continue
@@ -55,7 +55,7 @@ def _chains(plan: Plan, off: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     return chains
 
 
-def _profiles(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, dict[str, str]]:
+def _profiles(chains: Mapping[str, Sequence[FactorEntry]]) -> dict[str, dict[str, str]]:
     """Return all off, and of each end all its hops on, and all but each.
 
     One end at a time: what both ends break would hide what one of them does.
@@ -83,7 +83,7 @@ class FollowUp(TypedDict):
     control_visits: int
     paths: list[str]
     mtus: Sequence[int | None]
-    factors: list[dict[str, Any]]
+    factors: list[FactorEntry]
     workloads: list[str]
     duration: float
     confirm: int
@@ -96,7 +96,7 @@ def blocks_for(rate: float) -> int:
     return min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS)))
 
 
-def seconds_for(plan: Plan, rate: float, often: bool = False) -> float:
+def seconds_for(plan: Plan, rate: float, often: bool) -> float:
     """Return how long a check takes to see such a fault, in seconds."""
     seconds = max((float(load["duration"]) for load in plan["workloads"]), default=4.0)
     if rate < NEARLY_EACH:
@@ -104,7 +104,7 @@ def seconds_for(plan: Plan, rate: float, often: bool = False) -> float:
     return min(SHORTEST if often else SHORT, seconds)
 
 
-def _fewest(chains: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+def _fewest(chains: Mapping[str, Sequence[FactorEntry]]) -> int:
     """Return how many blocks name the hop of a fault that strikes each trial."""
     single = any(len(hops) == 1 for hops in chains.values())
     return FEWEST_OF_ONE_CLASS if single else FEWEST_BLOCKS
@@ -188,7 +188,7 @@ def _needs(bit: str) -> tuple[str, ...]:
     return CHECKSUMS if bit in TCP + UDP else (*CHECKSUMS, TCP[0])
 
 
-def _factors(factor: Factor, bits: Iterable[str]) -> list[dict[str, Any]]:
+def _factors(factor: Factor, bits: Iterable[str]) -> list[FactorEntry]:
     """Return a factor for each feature of a group, at the devices and ends where the group varied."""
     hop = factor["name"].partition("_at_")[2]
     side = next(name for name, ends in ENDS.items() if ends == factor["sides"])
@@ -216,7 +216,7 @@ def bits_campaign(
     paths = list(paths)
     tunnels = _of_tunnels(plan, paths)
     unused = set() if _cuts_ipv6(plan, paths) else {TCP6}
-    factors: list[dict[str, Any]] = []
+    factors: list[FactorEntry] = []
     for factor in plan["factors"]:
         if factor["name"] in off:
             if factor["settings"][0] not in GROUPS or len(factor["settings"]) > 1:

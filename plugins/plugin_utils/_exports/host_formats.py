@@ -23,6 +23,7 @@ from .host_settings import (
     HostDevice,
     HostSettings,
     Options,
+    Setting,
     expressed,
     head,
     kernel_name,
@@ -126,10 +127,10 @@ def _role_name(row: str) -> str:
     return _underscored(short_name(row))
 
 
-def _section(device: HostDevice, tool: Tool) -> tuple[dict[str, Any], list[str]]:
+def _section(device: HostDevice, tool: Tool) -> tuple[dict[str, dict[str, Setting]], list[str]]:
     """Return the section of a device, and what it cannot express."""
     expressible = [row for row in device.features if tool.knows(row)]
-    section: dict[str, Any] = {}
+    section: dict[str, dict[str, Setting]] = {}
     if expressible:
         section[tool.features] = {tool.named(row): device.features[row] for row in expressible}
     not_here = not_expressed(
@@ -217,7 +218,7 @@ def talos(settings: HostSettings) -> Export:
     return _export(settings, tool)
 
 
-def _netplan_keys(device: HostDevice) -> tuple[dict[str, Any], list[str]]:
+def _netplan_keys(device: HostDevice) -> tuple[dict[str, bool], list[str]]:
     """Return the keys of a device, and what they cannot express."""
     keys = {key: device.features[row] for row, key in NETPLAN.items() if row in device.features}
     expressible = set(NETPLAN)

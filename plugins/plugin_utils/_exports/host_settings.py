@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from ...module_utils._base import network
 from ...module_utils._base.network import key_of
 from ...module_utils._base.quoting import one_line
-from ...module_utils._ethtool.features import LEGACY, SHORT_NAMES, group_members
+from ...module_utils._ethtool.features import LEGACY, SHORT_NAMES, Features, group_members
 from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
-from ...module_utils._kinds.host import NODE
+from ...module_utils._kinds.kind import NODE
 from ...module_utils._kinds.kinds import DEVICE_KINDS, HOST_KINDS
 from .._untrusted.texts import comment, is_strict, printable
 
@@ -24,6 +24,9 @@ from .._untrusted.texts import comment, is_strict, printable
 FEATURE_ROW = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
 KERNEL_NAMES = {long: pattern for _short, long, pattern in LEGACY if "*" not in pattern}
 ON_OFF = {True: "on", False: "off"}
+Setting = Union[bool, int, str]
+# A device that is to be set: "name", "netns", and by group what is asked of it.
+DeviceItem = dict[str, Any]
 DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@=+-]*\Z", re.ASCII)
 
 
@@ -33,7 +36,7 @@ class HostDevice(NamedTuple):
     name: str
     features: dict[str, bool]  # single bits, by the row of ethtool -k
     groups: dict[str, list[str]]  # the rows that a legacy name such as tso stands for and changes
-    others: dict[str, dict[str, Any]]  # of the other kinds, by group
+    others: dict[str, dict[str, Setting]]  # of the other kinds, by group
 
     def whole_group(self, long: str) -> bool | None:
         """Return the one value that all bits of a group are to have, None where there is none."""
@@ -72,7 +75,7 @@ def short_name(row: str) -> str:
     return SHORT_NAMES.get(row, row)
 
 
-def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevice, list[str]]:
+def _device(item: DeviceItem, features: Features) -> tuple[HostDevice, list[str]]:
     """Return a device's settings, and what it cannot be set to."""
     name = network.device_name(item["name"])
     changeable = {
@@ -90,7 +93,7 @@ def _device(item: Mapping[str, Any], features: dict[str, Any]) -> tuple[HostDevi
     return HostDevice(name, bits, groups, _others(item)), missing
 
 
-def _odd_text(item: Mapping[str, Any], features: Mapping[str, Any]) -> str | None:
+def _odd_text(item: DeviceItem, features: Features) -> str | None:
     """Return a name or value of a device that could mean something in a file; None where none does."""
     if not DEVICE.match(item["name"]):
         return f"its name {printable(item['name'])}"
@@ -102,9 +105,9 @@ def _odd_text(item: Mapping[str, Any], features: Mapping[str, Any]) -> str | Non
     return printable(odd[0]) if odd else None
 
 
-def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _others(item: DeviceItem) -> dict[str, dict[str, Setting]]:
     """Return the settings requested of a device other than features, by group."""
-    others: dict[str, dict[str, Any]] = {}
+    others: dict[str, dict[str, Setting]] = {}
     for group, kind in DEVICE_KINDS.items():
         if group != "features" and item.get(group):
             others[group] = {kind.setting_name(key): value for key, value in item[group].items()}
@@ -113,7 +116,7 @@ def _others(item: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _wanted(
     settings: Mapping[str, Any], present: Mapping[str, list[Any]]
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[list[DeviceItem], list[str]]:
     """Return the settings requested per device, and the settings that match no device."""
     absent = [name for name in settings if name not in (*present, NODE)]
     missing = [f"class {name}: this host has no such device" for name in absent]
@@ -160,11 +163,13 @@ def host_settings(
 Options = Mapping[str, tuple[str, Collection[str]]]  # {group: (a tool's key, names that it knows)}
 
 
-def expressed(device: HostDevice, options: Options) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def expressed(
+    device: HostDevice, options: Options
+) -> tuple[dict[str, dict[str, Setting]], list[str]]:
     """Return ``{a tool's key: {name: value}}`` of the other kinds than features, and the settings
     without a key.
     """
-    section: dict[str, dict[str, Any]] = {}
+    section: dict[str, dict[str, Setting]] = {}
     missing: list[str] = []
     for group, values in device.others.items():
         option, names = options.get(group, ("", ()))

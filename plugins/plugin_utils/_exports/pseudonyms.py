@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -21,13 +21,16 @@ from ...module_utils._engines.payload.result import COUNTS
 from ...module_utils._engines.payload.traffic import COUNTERS, COUNTERS_6
 from ...module_utils._ethtool.features import LEGACY
 from ...module_utils._observe.reading import DROP_REASON
-from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN
+from .._campaign.campaign_file import campaign_schema
+from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Plan
 from .._campaign.schema import load_schema
 from .._paths.lab_paths import LAB_PATHS
+from .._store.manifest import Manifest
 from .._trials import payload
 from .._trials.drop_reasons import REASONS
+from .._trials.nouns import Trial
 
-SCHEMAS = ("plan", "manifest", "trial", "campaign", "analysis")
+SCHEMAS = ("plan", "manifest", "trial", "analysis")
 FEATURE = re.compile(
     r"(?:tx|rx|generic|large|tcp|udp|scatter|receive|ntuple|highdma|hw|tls|esp|macsec|hsr|l2|vlan|fcoe|"
     r"loopback|netns)(?:[-_][a-z0-9]+)*\Z"
@@ -94,7 +97,7 @@ def words_of(schema: Any) -> Iterator[str]:
 
 def vocabulary() -> set[str]:
     """Return the texts that every campaign may have."""
-    schemas = map(load_schema, SCHEMAS)
+    schemas = [*map(load_schema, SCHEMAS), campaign_schema()]
     usual_words = set(chain.from_iterable(map(words_of, schemas)))
     usual_words.update(
         chain.from_iterable(LEGACY), (path.name for path in LAB_PATHS), WORDS, COUNTS
@@ -147,15 +150,16 @@ def _made(kind: str, number: int) -> str:
 class Anonymous:
     """Makes the documents of one campaign anonymous."""
 
-    def __init__(self, plan: Mapping[str, Any], manifest: Mapping[str, Any] | None) -> None:
+    def __init__(self, plan: Plan, manifest: Manifest | None) -> None:
         self.names = Pseudonyms()
         self.words = vocabulary()
         self.known: dict[str, str] = {}  # names that were learned, with their pseudonyms
         self._learn("campaign", plan["name"])
-        for node, conditions in ((manifest or {}).get("nodes") or {}).items():
+        nodes = (manifest.get("nodes") if manifest else None) or {}
+        for node, states in nodes.items():
             self._learn("node", node)
-            for part in conditions.values() if isinstance(conditions, dict) else ():
-                self._learn_devices(part)
+            for state in states.values() if isinstance(states, dict) else ():
+                self._learn_devices(state)
         self._learn_plan(plan)
 
     def _learn(self, kind: str, name: object) -> None:
@@ -165,7 +169,7 @@ class Anonymous:
             kept = name in self.words or is_device or (kind == "setting" and FEATURE.match(name))
             self.known[name] = name if kept else self.names.of(kind, name)
 
-    def _learn_devices(self, conditions: Mapping[str, Any]) -> None:
+    def _learn_devices(self, conditions: object) -> None:
         if not isinstance(conditions, dict):
             return
         classes = chain.from_iterable((conditions.get("classes") or {}).values())
@@ -174,11 +178,12 @@ class Anonymous:
             self._learn("device", device)
             self._learn("netns", netns)
 
-    def _learn_plan(self, plan: Mapping[str, Any]) -> None:
+    def _learn_plan(self, plan: Plan) -> None:
         for pair in plan.get("pairs") or ():
             self._learn("node", pair["client"])
             self._learn("node", pair["server"])
-        self._learn("node", (plan.get("forwarder") or {}).get("host"))
+        if "forwarder" in plan:
+            self._learn("node", plan["forwarder"]["host"])
         for name in plan["paths"]:
             self._learn("path", name)
         for factor in plan["factors"]:
@@ -189,7 +194,7 @@ class Anonymous:
         for name in plan["profiles"] if plan["design"] == "profiles" else ():
             self._learn("profile", name)
 
-    def see(self, trial: Mapping[str, Any]) -> None:
+    def see(self, trial: Trial) -> None:
         """Learn the names in a trial."""
         for end in ("client", "server", "forwarder"):
             self._learn("node", trial.get(end))

@@ -12,7 +12,7 @@ from itertools import chain
 
 from .._campaign.nouns import Levels
 from .._statistics import text
-from . import marks, scales
+from . import marks
 from .marks import WIDTH, Figure
 from .nouns import (
     InteractionPanel,
@@ -53,8 +53,8 @@ def pareto(panel: ParetoPanel, title: str) -> Figure:
     points = panel["points"]
     right = _around([point["value"] for point in points], LEFT, WIDTH - RIGHT)
     up = _around([point["cost"] for point in points], BOTTOM, TOP)
-    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, _ticks(up))
-    scales.across(figure, right, BOTTOM, _ticks(right))
+    marks.upwards(figure, up, LEFT, WIDTH - RIGHT, _ticks(up))
+    marks.across(figure, right, BOTTOM, _ticks(right))
     best = sorted(
         (point for point in points if point["frontier"]), key=lambda point: point["value"]
     )
@@ -75,14 +75,12 @@ def pareto(panel: ParetoPanel, title: str) -> Figure:
     return figure
 
 
-def _mark(point: ParetoPoint, right: scales.Scale, up: scales.Scale) -> str:
+def _mark(point: ParetoPoint, right: marks.Scale, up: marks.Scale) -> str:
     draw = marks.square if point["control"] else marks.circle
     return draw(right.at(point["value"]), up.at(point["cost"]), 3.6)
 
 
-def _names(
-    figure: Figure, points: list[ParetoPoint], right: scales.Scale, up: scales.Scale
-) -> None:
+def _names(figure: Figure, points: list[ParetoPoint], right: marks.Scale, up: marks.Scale) -> None:
     """Name the control and those on the line, where a name has room."""
     taken = [_room_of_mark(right.at(point["value"]), up.at(point["cost"])) for point in points]
     named = [point for point in points if point["control"] or point["frontier"]]
@@ -130,19 +128,17 @@ def _overlap(first: Room, second: Room) -> bool:
     )
 
 
-def _around(values: list[float], start: float, end: float) -> scales.Scale:
+def _around(values: list[float], start: float, end: float) -> marks.Scale:
     """Return a scale that begins at 0 where the values are not far from it, or a little below them."""
     low = min(values)
     high = max(values)
     span = (high - low) or high * 0.1 or 1.0
-    return scales.Scale(
-        0.0 if low < 2 * span else low - 0.25 * span, high + 0.12 * span, start, end
-    )
+    return marks.Scale(0.0 if low < 2 * span else low - 0.25 * span, high + 0.12 * span, start, end)
 
 
-def _ticks(scale: scales.Scale) -> list[tuple[float, str]]:
-    places = scales.even_ticks(scale.high, max(4, round(4 * scale.high / (scale.high - scale.low))))
-    return [(tick, scales.tick_label(tick)) for tick in places if scale.holds(tick)][:8]
+def _ticks(scale: marks.Scale) -> list[tuple[float, str]]:
+    places = marks.even_ticks(scale.high, max(4, round(4 * scale.high / (scale.high - scale.low))))
+    return [(tick, marks.tick_label(tick)) for tick in places if scale.holds(tick)][:8]
 
 
 def interaction(panel: InteractionPanel, title: str) -> Figure:
@@ -153,9 +149,9 @@ def interaction(panel: InteractionPanel, title: str) -> Figure:
     """
     figure = Figure(title, panel["summary"], HEIGHT)
     values = chain.from_iterable(line["values"] for line in panel["lines"])
-    up = scales.ratio_scale(values, BOTTOM, TOP)
-    ticks = scales.ratio_ticks(up.low, up.high)
-    scales.upwards(
+    up = marks.ratio_scale(values, BOTTOM, TOP)
+    ticks = marks.ratio_ticks(up.low, up.high)
+    marks.upwards(
         figure, up, LEFT, WIDTH - RIGHT, [(x_level, f"{x_level:.2f}") for x_level in ticks]
     )
     places = [LEFT + (WIDTH - LEFT - RIGHT) * share for share in (0.22, 0.78)]

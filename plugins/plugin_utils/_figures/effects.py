@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 
-from . import marks, scales
+from . import marks
 from .marks import WIDTH, Figure
 from .nouns import Quantity, QuantityRow, Trend
 
@@ -38,21 +38,21 @@ def forest(quantity: Quantity, title: str, summary: str) -> Figure:
     bottom = TOP + step * len(rows)
     figure = Figure(title, summary, bottom + BOTTOM)
     floors = [row.floor or quantity.noise_floor for row in rows]
-    scale = scales.ratio_scale(_range(rows, dots, floors), label_width, WIDTH - RIGHT)
+    scale = marks.ratio_scale(_range(rows, dots, floors), label_width, WIDTH - RIGHT)
     middles = [TOP + step * (row_index + 0.5) - raised for row_index in range(len(rows))]
     _bands(figure, scale, floors, step)
     figure.shape("s-muted", [marks.line((scale.at(1.0), TOP), (scale.at(1.0), bottom))])
     _blocks(figure, scale, dots, middles)
     _intervals(figure, scale, rows, middles)
     marks.row_labels(figure, [row.label for row in rows], label_width - 5, middles)
-    scales.ratio_axis(figure, scale, bottom)
+    marks.ratio_axis(figure, scale, bottom)
     axis = f"ratio to {quantity.control} (log scale)"
     figure.words((WIDTH / 2, figure.height - 9), marks.short(axis, 66), "small muted", "middle")
     _sides(figure, label_width, quantity.better)
     return figure
 
 
-def _bands(figure: Figure, scale: scales.Scale, floors: list[float | None], step: float) -> None:
+def _bands(figure: Figure, scale: marks.Scale, floors: list[float | None], step: float) -> None:
     """Draw the noise floor behind each row."""
     bands = []
     for index, floor in enumerate(floors):
@@ -75,7 +75,7 @@ def _dots(row: QuantityRow) -> list[float]:
 
 
 def _blocks(
-    figure: Figure, scale: scales.Scale, dots: list[list[float]], middles: list[float]
+    figure: Figure, scale: marks.Scale, dots: list[list[float]], middles: list[float]
 ) -> None:
     """Draw the blocks under each interval; one that is beyond the axis is a cross at its end."""
     inside = []
@@ -110,7 +110,7 @@ def _range(
 
 
 def _intervals(
-    figure: Figure, scale: scales.Scale, rows: list[QuantityRow], middles: list[float]
+    figure: Figure, scale: marks.Scale, rows: list[QuantityRow], middles: list[float]
 ) -> None:
     """Draw a filled circle for better, a filled square for worse, a hollow circle for same, a
     diamond for unknown.
@@ -157,7 +157,7 @@ TREND_BOTTOM = TREND_HEIGHT - 40
 MOST_TICKS = 12
 
 
-def trend(series: Trend, changes: dict[int, str], title: str, axis: str = "campaign") -> Figure:
+def trend(series: Trend, changes: dict[int, str], title: str, axis: str) -> Figure:
     """Draw a series; ``changes`` are ``{place of the first campaign after it: verdict}``, ``axis`` is
     what a mark is.
     """
@@ -169,14 +169,12 @@ def trend(series: Trend, changes: dict[int, str], title: str, axis: str = "campa
     figure = Figure(title, summary, TREND_HEIGHT)
     low = min(map(min, ends))
     high = max(map(max, ends))
-    up = scales.Scale(low * 0.98, high * 1.02, TREND_BOTTOM, TREND_TOP, logarithmic=True)
-    right = scales.Scale(0.4, len(means) + 0.6, TREND_LEFT, WIDTH - TREND_RIGHT)
+    up = marks.Scale(low * 0.98, high * 1.02, TREND_BOTTOM, TREND_TOP, logarithmic=True)
+    right = marks.Scale(0.4, len(means) + 0.6, TREND_LEFT, WIDTH - TREND_RIGHT)
     middle = math.exp((math.log(up.low) + math.log(up.high)) / 2)
-    scales.upwards(
-        figure, up, TREND_LEFT, WIDTH - TREND_RIGHT, scales.labelled((low, middle, high))
-    )
+    marks.upwards(figure, up, TREND_LEFT, WIDTH - TREND_RIGHT, marks.labelled((low, middle, high)))
     every = math.ceil(len(means) / MOST_TICKS)
-    scales.across(
+    marks.across(
         figure,
         right,
         TREND_BOTTOM,

@@ -13,10 +13,10 @@ from statistics import median
 from .._campaign.nouns import Plan
 from .._statistics import text
 from .._trials.digest import PERCENTILES, Digest, LoadedLatency
-from . import marks, scales
+from . import marks
 from .machine import table_key
 from .marks import WIDTH, Figure
-from .nouns import LatencyPanel, LatencyRow, NamedTable, PlainRow
+from .nouns import LatencyPanel, LatencyRow, NamedTable, plain_table
 
 ROW = 30
 TOP = 24
@@ -41,13 +41,13 @@ def under_load(panel: LatencyPanel, title: str) -> Figure:
     bottom = TOP + ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     values = list(chain.from_iterable(row["unloaded"] + row["loaded"] for row in panel["rows"]))
-    scale = scales.Scale(min(values) / 1.1, max(values) * 1.1, label_width, WIDTH - RIGHT, True)
+    scale = marks.Scale(min(values) / 1.1, max(values) * 1.1, label_width, WIDTH - RIGHT, True)
     middles = [TOP + ROW * (index + 0.5) for index in range(len(names))]
     for row, middle in zip(panel["rows"], middles):
         _lane(figure, [scale.at(value) for value in row["unloaded"]], middle - LANE, "same")
         _lane(figure, [scale.at(value) for value in row["loaded"]], middle + LANE, "worse")
     marks.row_labels(figure, names, label_width - 5, middles)
-    scales.across(figure, scale, bottom, scales.labelled(ticks(scale)))
+    marks.across(figure, scale, bottom, marks.labelled(ticks(scale)))
     figure.words(
         ((label_width + WIDTH - RIGHT) / 2, figure.height - 10),
         "µs: p50, p90, p99, p99.9",
@@ -75,7 +75,7 @@ def _lane(figure: Figure, places: list[float], height: float, colour: str) -> No
         )
 
 
-def ticks(scale: scales.Scale) -> list[float]:
+def ticks(scale: marks.Scale) -> list[float]:
     """Return round places on a logarithmic scale: 1, 2 and 5 of each power of ten, or fewer."""
     powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
     places: list[float] = []
@@ -126,19 +126,16 @@ def _medians(trials: list[list[float]]) -> list[float]:
 
 def _panel(table: NamedTable, rows: list[LatencyRow]) -> LatencyPanel:
     first = rows[0]
-    cells: list[PlainRow] = []
+    cells: list[list[str]] = []
     for row in rows:
         for name, values in (("no", row["unloaded"]), ("yes", row["loaded"])):
-            cells.append({"cells": [row["label"], name, *map(text.number, values)]})
+            cells.append([row["label"], name, *map(text.number, values)])
+    head = ["Profile", "Streams", *(f"{SHOWN_AS[name]}, µs" for name in PERCENTILES)]
     return {
         "title": table.title,
         "rows": rows,
         "summary": f"Latency of requests without streams and during streams, {text.count(len(rows), 'profile')}. With "
         f"{first['label']} 99 % take at most {text.number(first['unloaded'][2])} µs without streams, and "
         f"{text.number(first['loaded'][2])} µs during streams.",
-        "numbers": {
-            "head": ["Profile", "Streams", *(f"{SHOWN_AS[name]}, µs" for name in PERCENTILES)],
-            "text": ["Profile", "Streams"],
-            "rows": cells,
-        },
+        "numbers": plain_table(head, cells, head[:2]),
     }

@@ -14,7 +14,7 @@ from .._campaign.nouns import Plan
 from .._statistics import text
 from .._trials.digest import ENDS, KINDS, Digest
 from .._trials.digest import Table as TableKey
-from . import marks, scales
+from . import marks
 from .marks import ROW, WIDTH, Figure
 from .nouns import (
     CpuPanel,
@@ -22,8 +22,8 @@ from .nouns import (
     HeatPanel,
     HeatRow,
     NamedTable,
-    PlainRow,
     Shares,
+    plain_table,
 )
 
 HEAT_STEPS = 9
@@ -44,6 +44,7 @@ HEAT_TEXT = [
     "Share of each CPU's time spent in softirq, mean over the trials: where one CPU carries the receive side, "
     "its column stands out."
 ]
+HEAT_HEAD = ("Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %")
 
 
 def cpu(panel: CpuPanel, title: str) -> Figure:
@@ -58,12 +59,12 @@ def cpu(panel: CpuPanel, title: str) -> Figure:
     figure = Figure(title, panel["summary"], bottom + 44)
     width = (WIDTH - label_width - RIGHT - GAP * (len(ends) - 1)) / len(ends)
     most = max(map(_most, rows))
-    ticks = scales.labelled(scales.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5))
+    ticks = marks.labelled(marks.even_ticks(min(most, 100.0), 3 if len(ends) > 1 else 5))
     for number, end in enumerate(ends):
         start = label_width + number * (width + GAP)
-        scale = scales.Scale(0.0, max(min(most * 1.03, 100.0), 1.0), start, start + width)
+        scale = marks.Scale(0.0, max(min(most * 1.03, 100.0), 1.0), start, start + width)
         _stacks(figure, scale, panel["kinds"], [row["kinds"].get(end) or {} for row in rows])
-        scales.across(figure, scale, bottom, ticks)
+        marks.across(figure, scale, bottom, ticks)
         figure.words(
             (start + width / 2, figure.height - 12), f"{end}, % of CPU", "small muted", "middle"
         )
@@ -79,7 +80,7 @@ def _most(row: CpuRow) -> float:
     return max(sum(kinds.values()) for kinds in row["kinds"].values())
 
 
-def _stacks(figure: Figure, scale: scales.Scale, kinds: list[str], uses: list[Shares]) -> None:
+def _stacks(figure: Figure, scale: marks.Scale, kinds: list[str], uses: list[Shares]) -> None:
     """Draw the bars of one end, a kind after the other from left to right."""
     edges = [0.0] * len(uses)
     for kind in kinds:
@@ -107,10 +108,10 @@ def heat(panel: HeatPanel, title: str) -> Figure:
         top = 38 + part * number
         bottom = top + HEAT_ROW * len(names)
         cpus = panel["cpus"][end]
-        scale = scales.Scale(0, len(cpus), label_width, WIDTH - RIGHT)
+        scale = marks.Scale(0, len(cpus), label_width, WIDTH - RIGHT)
         _heat_map(figure, scale, top, [row["shares"][end] for row in panel["rows"]], width)
         shown = range(0, len(cpus), max(1, math.ceil(len(cpus) / 16)))
-        scales.across(figure, scale, bottom, [(index + 0.5, str(cpus[index])) for index in shown])
+        marks.across(figure, scale, bottom, [(index + 0.5, str(cpus[index])) for index in shown])
         figure.words(
             ((label_width + WIDTH - RIGHT) / 2, bottom + 26),
             f"CPU of the {end}",
@@ -125,7 +126,7 @@ def heat(panel: HeatPanel, title: str) -> Figure:
 
 
 def _heat_map(
-    figure: Figure, scale: scales.Scale, top: float, rows: list[list[float]], width: float
+    figure: Figure, scale: marks.Scale, top: float, rows: list[list[float]], width: float
 ) -> None:
     """Draw the cells of one end, one colour after the other; ``width`` is the range of a colour."""
     gap = 0.5 if scale.high <= 32 else 0.1
@@ -205,29 +206,22 @@ def _shown_kinds(rows: list[CpuRow]) -> list[str]:
     return [kind for kind, share in most.items() if share >= LEAST_SHOWN] or ["busy"]
 
 
-def _busiest_end(row: CpuRow) -> float:
-    return max(sum(use.values()) for use in row["kinds"].values())
-
-
 def _cpu_panel(table: NamedTable, rows: list[CpuRow], ends: list[str]) -> CpuPanel:
     kinds = _shown_kinds(rows)
     columns = list(product(ends, kinds))
-    cells: list[PlainRow] = []
+    cells: list[list[str]] = []
     for row in rows:
         shares = [text.number(row["kinds"][end].get(kind)) for end, kind in columns]
-        cells.append({"cells": [row["label"], *shares]})
-    busiest = max(rows, key=_busiest_end)
+        cells.append([row["label"], *shares])
+    busiest = max(rows, key=_most)
+    head = ["Profile", *(f"{end} {kind}, %" for end, kind in columns)]
     return {
         "title": table.title,
         "rows": rows,
         "ends": ends,
         "kinds": kinds,
         "summary": f"CPU time by kind for {text.count(len(rows), 'profile')}. Busiest: {busiest['label']}.",
-        "numbers": {
-            "head": ["Profile", *(f"{end} {kind}, %" for end, kind in columns)],
-            "text": ["Profile"],
-            "rows": cells,
-        },
+        "numbers": plain_table(head, cells, head[:1]),
     }
 
 
@@ -262,13 +256,13 @@ def _heat_panel(
     profiles = [profile for profile in labels if _measured(shares, profile, ends)]
     cpus = {end: _cpus(shares, profiles, end) for end in ends}
     rows: list[HeatRow] = []
-    cells: list[PlainRow] = []
+    cells: list[list[str]] = []
     most = 0.0
     for profile in profiles:
         by_end = {end: _in_order(shares[profile, end] or {}, cpus[end]) for end in ends}
         rows.append({"label": labels[profile], "shares": by_end})
         for end, values in by_end.items():
-            cells.append({"cells": [labels[profile], end, *_heat_numbers(values, cpus[end])]})
+            cells.append([labels[profile], end, *_heat_numbers(values, cpus[end])])
             most = max(most, *values)
     profiles_told = text.count(len(rows), "profile")
     cpus_told = text.count(max(map(len, cpus.values())), "CPU")
@@ -277,11 +271,7 @@ def _heat_panel(
         "rows": rows,
         "ends": ends,
         "cpus": cpus,
-        "numbers": {
-            "head": ["Profile", "End", "Busiest CPU", "its softirq, %", "Mean of all, %"],
-            "text": ["Profile", "End"],
-            "rows": cells,
-        },
+        "numbers": plain_table(HEAT_HEAD, cells, HEAT_HEAD[:2]),
         "most": _top(most),
         "summary": f"Heat map of softirq time, {profiles_told} by {cpus_told}.",
     }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
@@ -77,6 +78,19 @@ class PlainTable(TypedDict):
     title: NotRequired[str]
     caption: NotRequired[str]
     folded: NotRequired[bool]
+
+
+def plain_table(
+    head: Sequence[str], rows: Iterable[Iterable[str]], words: Sequence[str] | None = None
+) -> PlainTable:
+    """Return a table of these cells. ``words`` are the heads of columns that hold words; without it
+    all do.
+    """
+    return {
+        "head": list(head),
+        "text": list(head if words is None else words),
+        "rows": [{"cells": list(cells)} for cells in rows],
+    }
 
 
 class Panel(TypedDict):

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from .._campaign.nouns import Plan
 from .._statistics import text
 from .._trials.digest import Digest, TrialPoint
-from . import marks, scales
+from . import marks
 from .machine import table_key
 from .marks import WIDTH, Figure
-from .nouns import NamedTable, PlainRow, SpreadPanel, TimeMark, TimePanel
+from .nouns import NamedTable, SpreadPanel, TimeMark, TimePanel, plain_table
 
 HEIGHT = 190
 TOP = 24
@@ -53,8 +53,8 @@ def over_time(panel: TimePanel, title: str) -> Figure:
     points = [*panel["others"], *panel["control"], *panel["left_out"]]
     right, up = _scales(points)
     last = max(point.time for point in points)
-    scales.upwards(figure, up, LEFT, WIDTH - RIGHT, scales.labelled(scales.even_ticks(up.high, 4)))
-    scales.across(figure, right, BOTTOM, scales.labelled(_time_ticks(right, last)))
+    marks.upwards(figure, up, LEFT, WIDTH - RIGHT, marks.labelled(marks.even_ticks(up.high, 4)))
+    marks.across(figure, right, BOTTOM, marks.labelled(_time_ticks(right, last)))
     _middles(figure, panel["others"], "same", right, up)
     _middles(figure, panel["control"], "better", right, up)
     crosses = [
@@ -74,21 +74,21 @@ def over_time(panel: TimePanel, title: str) -> Figure:
     return figure
 
 
-def _scales(points: list[TimeMark]) -> tuple[scales.Scale, scales.Scale]:
+def _scales(points: list[TimeMark]) -> tuple[marks.Scale, marks.Scale]:
     """Return the scales of the times and of the values."""
     times = [point.time for point in points]
     most = max(max(point.value, point.high or 0.0) for point in points)
     pad = 0.02 * max(max(times) - min(times), 1e-6)
-    right = scales.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
-    return right, scales.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
+    right = marks.Scale(min(times) - pad, max(times) + pad, LEFT, WIDTH - RIGHT)
+    return right, marks.Scale(0.0, (most or 1.0) * 1.06, BOTTOM, TOP)
 
 
-def _time_ticks(right: scales.Scale, last: float) -> list[float]:
-    return [tick for tick in scales.even_ticks(last, 6) if right.holds(tick)]
+def _time_ticks(right: marks.Scale, last: float) -> list[float]:
+    return [tick for tick in marks.even_ticks(last, 6) if right.holds(tick)]
 
 
 def _middles(
-    figure: Figure, points: list[TimeMark], colour: str, right: scales.Scale, up: scales.Scale
+    figure: Figure, points: list[TimeMark], colour: str, right: marks.Scale, up: marks.Scale
 ) -> None:
     """Draw the control's marks filled and square, others hollow and round; of a block a line over
     its middle half, too.
@@ -112,7 +112,7 @@ def spread(panel: SpreadPanel, title: str) -> Figure:
     bottom = 14 + SPREAD_ROW * len(names)
     figure = Figure(title, panel["summary"], bottom + 40)
     most = max(max(row["values"]) for row in panel["rows"])
-    scale = scales.Scale(0.0, most * 1.03, label_width, WIDTH - RIGHT)
+    scale = marks.Scale(0.0, most * 1.03, label_width, WIDTH - RIGHT)
     for index, row in enumerate(panel["rows"]):
         middle = 14 + SPREAD_ROW * (index + 0.5)
         figure.shape("s-line", [marks.line((label_width, middle), (WIDTH - RIGHT, middle))])
@@ -129,7 +129,7 @@ def spread(panel: SpreadPanel, title: str) -> Figure:
         label_width - 5,
         [14 + SPREAD_ROW * (index + 0.5) for index in range(len(names))],
     )
-    scales.across(figure, scale, bottom, scales.labelled(scales.even_ticks(scale.high, 4)))
+    marks.across(figure, scale, bottom, marks.labelled(marks.even_ticks(scale.high, 4)))
     figure.words(
         ((label_width + WIDTH - RIGHT) / 2, figure.height - 10),
         panel["unit"],
@@ -182,11 +182,9 @@ def _time_panel(
         "unit": f"{quantity.label}, {quantity.unit}",
         "caption": BLOCKS_TEXT if many else "",
         "summary": f"{quantity.label} of {text.count(len(used), 'trial')} over time, and {len(left_out)} left out.",
-        "numbers": {
-            "head": ["Block", f"{control}: median, {quantity.unit}"],
-            "text": [],
-            "rows": _block_medians(of_control),
-        },
+        "numbers": plain_table(
+            ["Block", f"{control}: median, {quantity.unit}"], _block_medians(of_control), []
+        ),
     }
 
 
@@ -223,10 +221,9 @@ def _values(points: list[TrialPoint]) -> list[float]:
     return sorted(point.value for point in points if point.value is not None)
 
 
-def _block_medians(points: list[TrialPoint]) -> list[PlainRow]:
+def _block_medians(points: list[TrialPoint]) -> list[list[str]]:
     return [
-        {"cells": [str(block), text.number(median(_values(members)))]}
-        for block, members in _by_block(points)
+        [str(block), text.number(median(_values(members)))] for block, members in _by_block(points)
     ]
 
 

@@ -13,11 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from ...module_utils._lab.tenants_check import TenantOptions
-from .own_paths import OwnPath, as_paths
-from .path import GENEVE, GRE, UNDERLAY, VXLAN, Devices, Encapsulation, Endpoints, Path
+from .path import (
+    GENEVE,
+    GRE,
+    PLAIN,
+    UNDERLAY,
+    VXLAN,
+    Devices,
+    Encapsulation,
+    Endpoints,
+    Existing,
+    Path,
+)
 
 TENANT = "tenant"  # the class of the devices in tenants
 Variables = Mapping[str, Any]  # of a node, as Ansible has them
@@ -32,6 +42,26 @@ class LabPath(Path):
     variable: str = ""  # gives a node such a tenant, without offload_lab_
     usual: str | int = ""  # the value of the variable where it is not set
     like: str = ""  # the path whose ends it has, where a forwarder is between the nodes
+
+
+class OwnPath(TypedDict):
+    """A path of an existing network, as a fact of Ansible has it."""
+
+    classes: list[str]  # of the devices that a campaign may vary
+    vni: int | None  # of VXLAN, None where the packets are in no such tunnel
+    port: int | None  # of VXLAN
+    mtu: int  # bytes, of the path's own packets
+    nodes: dict[str, Existing]
+
+
+@dataclass(frozen=True)
+class FixedPath(Path):
+    """A path whose MTU belongs to the network that it is part of."""
+
+    own_mtu: int = 0  # bytes
+
+    def mtu(self, underlay_mtu: int, underlay_ip: int = 4, tag: int = 0) -> int:
+        return self.own_mtu
 
 
 FORWARDER_NEEDED = "offload_lab_forwarding, and have a host in the group lab_forwarders"
@@ -203,6 +233,26 @@ class Paths:
 
 
 LAB = Paths({path.name: path for path in LAB_PATHS})
+
+
+def _encapsulation(path: OwnPath) -> Encapsulation:
+    if path["vni"] is None:
+        return PLAIN
+    return Encapsulation(VXLAN.name, VXLAN.overhead, path["vni"], path["port"])
+
+
+def as_paths(existing_paths: Mapping[str, OwnPath]) -> tuple[Path, ...]:
+    """Return these paths as a source of them."""
+    return tuple(
+        FixedPath(
+            name,
+            tuple(path["classes"]),
+            _encapsulation(path),
+            nodes=path["nodes"],
+            own_mtu=path["mtu"],
+        )
+        for name, path in existing_paths.items()
+    )
 
 
 def with_own(existing: Mapping[str, OwnPath] | None) -> Paths:

@@ -10,13 +10,13 @@ of each node; a bridge has no settings of its own and is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._base.network import device_key
 from ...module_utils._iproute.walk import TUNNELS, FoundPath, TunnelDevice, WalkedDevice
-from .path import PLAIN, UNDERLAY, VXLAN, Devices, Encapsulation, End, Existing, Path
+from .lab_paths import OwnPath
+from .path import UNDERLAY, Devices, End, Existing
 
 INSIDE = "tenant"  # the class of devices in the namespace where a path begins
 PORT = "tenant_port"  # of their other ends on the node
@@ -35,16 +35,6 @@ class Walked(TypedDict):
     varied: NotRequired[list[str]]  # the only devices that a campaign may change; empty: all
 
 
-class OwnPath(TypedDict):
-    """A path of an existing network, as a fact of Ansible has it."""
-
-    classes: list[str]  # of the devices that a campaign may vary
-    vni: int | None  # of VXLAN, None where the packets are in no such tunnel
-    port: int | None  # of VXLAN
-    mtu: int  # bytes, of the path's own packets
-    nodes: dict[str, Existing]
-
-
 def walked_of(variables: Mapping[str, Any]) -> Walked | None:
     """Return what a node found on its paths, with what its user allows; None without paths."""
     walked: Walked | None = variables.get("__offload_lab_walked")
@@ -55,16 +45,6 @@ def walked_of(variables: Mapping[str, Any]) -> Walked | None:
         "allowed": variables.get("offload_lab_allow_management_device") or [],
         "varied": variables.get("offload_lab_varied_devices") or [],
     }
-
-
-@dataclass(frozen=True)
-class FixedPath(Path):
-    """A path whose MTU belongs to the network that it is part of."""
-
-    own_mtu: int = 0  # bytes
-
-    def mtu(self, underlay_mtu: int, underlay_ip: int = 4, tag: int = 0) -> int:
-        return self.own_mtu
 
 
 def class_of(step: WalkedDevice, inside: str) -> str | None:
@@ -228,23 +208,3 @@ def _check_addresses(name: str, path: OwnPath, walked: Mapping[str, Walked]) -> 
                     f"path {name}",
                     "Give each end the address of the other one.",
                 )
-
-
-def _encapsulation(path: OwnPath) -> Encapsulation:
-    if path["vni"] is None:
-        return PLAIN
-    return Encapsulation(VXLAN.name, VXLAN.overhead, path["vni"], path["port"])
-
-
-def as_paths(existing_paths: Mapping[str, OwnPath]) -> tuple[Path, ...]:
-    """Return these paths as a source of them."""
-    return tuple(
-        FixedPath(
-            name,
-            tuple(path["classes"]),
-            _encapsulation(path),
-            nodes=path["nodes"],
-            own_mtu=path["mtu"],
-        )
-        for name, path in existing_paths.items()
-    )

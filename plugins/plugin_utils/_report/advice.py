@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._analysis.result import Analysis, Attribution, Contender, SetEffect
-from .._figures.nouns import NamedTable, PlainRow, PlainTable, Quantity, QuantityRow
+from .._figures.nouns import NamedTable, PlainTable, Quantity, QuantityRow, plain_table
 from .._statistics import text
 from .._statistics.states import Needs
 from . import phrases
@@ -140,7 +140,7 @@ def _next(entry: Attribution) -> str:
 
 def leader_table(attribution: list[Attribution], titles: dict[str, str]) -> PlainTable | None:
     """Return who leads in each table, as rows; None without attribution."""
-    rows: list[PlainRow] = []
+    rows: list[list[str]] = []
     for entry in attribution:
         leaders = _leaders(entry)
         names = ", ".join(
@@ -152,15 +152,13 @@ def leader_table(attribution: list[Attribution], titles: dict[str, str]) -> Plai
             apart = "yes"
         nobody = text.SAME if _nothing_helps(entry) else text.UNTESTED
         where = titles[entry.table] + phrases.ENDS.get(entry.end or "", "")
-        rows.append({"cells": [goal_name(entry), where, names or nobody, apart, _next(entry)]})
+        rows.append([goal_name(entry), where, names or nobody, apart, _next(entry)])
     if not rows:
         return None
     head = ["Goal", "Where", "Leads: ratio (95 % interval)", "Apart?", "Next"]
     return {
+        **plain_table(head, rows),
         "title": "Which setting leads",
-        "head": head,
-        "text": head,
-        "rows": rows,
         "folded": len(rows) > FOLD,
         "caption": (
             "~: no setting helps by an amount that matters; ?: none was shown to help. "
@@ -169,11 +167,11 @@ def leader_table(attribution: list[Attribution], titles: dict[str, str]) -> Plai
     }
 
 
-def _evidence(row: SetEffect, titles: dict[str, str]) -> PlainRow:
+def _evidence(row: SetEffect, titles: dict[str, str]) -> list[str]:
     where = titles.get(row.table, row.table)
     interval = text.interval(row.low, row.high)
     ratio = text.ratio(row.ratio)
-    return {"cells": [where, quantity_name(row), ratio, interval, STATES[row.state]]}
+    return [where, quantity_name(row), ratio, interval, STATES[row.state]]
 
 
 def quantity_name(row: SetEffect) -> str:
@@ -215,17 +213,15 @@ def _against(analysis: Analysis) -> PlainTable | None:
     """Return the recommended set against the others that were confirmed with it, as a table; None
     without.
     """
-    rows: list[PlainRow] = []
+    rows: list[list[str]] = []
     for row in analysis.recommendation.against:
         interval = text.interval(row.low, row.high)
-        rows.append({"cells": [analysis.names[row.profile], text.ratio(row.ratio), interval]})
+        rows.append([analysis.names[row.profile], text.ratio(row.ratio), interval])
     if not rows:
         return None
     head = ["Set", "The recommended one against it", "95 % interval"]
     return {
-        "head": head,
-        "text": head[:1],
-        "rows": rows,
+        **plain_table(head, rows, head[:1]),
         "folded": False,
         "title": "The recommended set against the others that were visited with it",
         "caption": (
@@ -252,9 +248,7 @@ def recommendations(analysis: Analysis, titles: dict[str, str]) -> Recommended:
         )
     chosen = phrases.settings(advice.changes or advice.levels, 12) if advice.name else ""
     table: PlainTable = {
-        "head": head,
-        "text": head[:2] + head[4:],
-        "rows": rows,
+        **plain_table(head, rows, head[:2] + head[4:]),
         "folded": len(rows) > FOLD,
         "title": "The recommended set against the control, table by table",
         "caption": SAME_BLOCKS if any(map(_shown_and_measured, advice.by)) else "",

@@ -24,7 +24,7 @@ from .._analysis.result import (
     SetEffect,
     Unfinished,
 )
-from .._analysis.scatter import associated_cause
+from .._analysis.spend import associated_cause
 from .._campaign.nouns import Plan
 from .._figures.nouns import NamedTable, QuantityRow, SpreadPanel
 from .._statistics import text

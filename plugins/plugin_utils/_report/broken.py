@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from ...module_utils._preflight.exchanged import Exchange
 from .._analysis.blame import condition_text
@@ -22,8 +22,7 @@ from .._campaign.nouns import AS_FOUND, Plan
 from .._exports.recommended import drivers, kernels
 from .._known_cases.known_cases import KnownCase, KnownHost
 from .._statistics import text
-from .._store.manifest import Manifest
-from .._trials.nouns import NOTHING
+from .._store.manifest import Manifest, all_before
 from .._trials.payload import Checks, reasons_of
 from .nouns import Sentence
 from .phrases import line
@@ -62,7 +61,7 @@ def hosts_of(manifest: Manifest | None) -> list[KnownHost]:
 
 
 def findings(
-    plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[KnownHost] = ()
+    plan: Plan, checks: Checks, verdicts: Iterable[PathVerdict], hosts: Sequence[KnownHost]
 ) -> list[PathFinding]:
     """Return the verdicts of the paths with their sentences, what is broken first."""
     paths: list[PathFinding] = []
@@ -292,13 +291,10 @@ WORDS = {
 }
 
 
-def exchanges_of(manifest: Mapping[str, Any] | None) -> dict[str, list[Exchange]]:
+def exchanges_of(manifest: Manifest | None) -> dict[str, list[Exchange]]:
     """Return by node what it has recorded."""
-    nodes = (manifest or NOTHING).get("nodes") or {}
-    return {
-        node: (conditions.get("before") or NOTHING).get("exchanges") or []
-        for node, conditions in nodes.items()
-    }
+    nodes = all_before(manifest)
+    return {node: before.get("exchanges") or [] for node, before in nodes.items()}
 
 
 def sentences(path: str, by_node: Mapping[str, Sequence[Exchange]]) -> str:

@@ -12,7 +12,7 @@ import json
 import os
 import tarfile
 import tempfile
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._host import files
@@ -133,7 +133,18 @@ def _packed(contents: dict[str, bytes]) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def write_bundle(folder: str, output: str, check: bool) -> dict[str, Any]:
+class WrittenBundle(TypedDict):
+    """What module bundle returns."""
+
+    changed: bool
+    archive: str
+    checksum_file: str
+    names: str
+    replaced: dict[str, int]
+    files: list[str]
+
+
+def write_bundle(folder: str, output: str, check: bool) -> WrittenBundle:
     """Write archive, checksum and names into a folder; return what the module returns."""
     bundle = bundle_of(folder)
     documents: dict[str, str | bytes] = {

@@ -11,9 +11,9 @@ import re
 from itertools import chain
 from typing import Any, Collection, Iterable, Iterator, Sequence
 
-from .._analysis.campaign_verdicts import Manifest
-from .._figures.nouns import PlainRow, PlainTable
+from .._figures.nouns import PlainRow, PlainTable, plain_table
 from .._statistics import text
+from .._store.manifest import Manifest
 from .nouns import MeasuredOn
 
 # What a reader looks for first: how its dotted name in the manifest looks, and what it is called;
@@ -84,9 +84,9 @@ def _plain(value: Any) -> str:
     return text.NONE if value is None else str(value)
 
 
-def nodes_of(manifest: Manifest) -> Nodes:
+def nodes_of(manifest: Manifest | None) -> Nodes:
     """Return ``{node: (before, after)}``, both flat; ``after`` is empty when it was not recorded."""
-    nodes = (manifest or {}).get("nodes") or {}
+    nodes = (manifest.get("nodes") if manifest else None) or {}
     flat = {}
     for name, data in sorted(nodes.items()):
         flat[name] = (flatten(data.get("before") or {}), flatten(data.get("after") or {}))
@@ -119,13 +119,10 @@ def changes(nodes: Nodes) -> list[tuple[str, str, str, str]]:
 def _table(
     title: str, head: list[str], rows: Sequence[Iterable[str]], folded: bool = False
 ) -> PlainTable:
-    cut: list[PlainRow] = [{"cells": list(row)} for row in rows[:MOST]]
     caption = f"The first {MOST} of {len(rows)}; manifest.json has all." if len(rows) > MOST else ""
     return {
+        **plain_table(head, rows[:MOST]),
         "title": title,
-        "head": head,
-        "text": head,
-        "rows": cut,
         "folded": folded,
         "caption": caption,
     }
@@ -234,7 +231,7 @@ def _notes(nodes: Nodes, different: int, changed: int) -> Iterator[str]:
     yield from placement(nodes)
 
 
-def conditions(manifest: Manifest, node_cpu: Sequence[NodeUse] = ()) -> MeasuredOn:
+def conditions(manifest: Manifest | None, node_cpu: Sequence[NodeUse] = ()) -> MeasuredOn:
     """Return the conditions for the report."""
     nodes = nodes_of(manifest)
     if not nodes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...module_utils._base.quoting import shell_line
 from ...module_utils._ethtool.features import Features
@@ -20,9 +20,9 @@ from .._analysis.integrity import is_broken
 from .._analysis.result import Hop, NamedCure, PathFinding, PayloadFindings
 from .._campaign.nouns import Plan
 from .._campaign.plan_file import paths_of
-from .._figures.nouns import PlainTable
+from .._figures.nouns import PlainTable, plain_table
 from .._statistics import text
-from .._store.manifest import Manifest
+from .._store.manifest import Manifest, NodeState, before_of, driver_of
 from .._untrusted.texts import printable
 
 ENDS = ("client", "server")
@@ -92,7 +92,7 @@ def issue(
     if not broken:
         return None
     names = {end: min(nodes[end]) for end in ENDS if nodes.get(end)}
-    before = {end: _before(manifest, name) for end, name in names.items()}
+    before = {end: before_of(manifest, name) for end, name in names.items()}
     suspects = _suspects(plan, broken[0], manifest, names)
     return Issue(
         title=_title(broken[0]),
@@ -106,12 +106,6 @@ def issue(
         message=_message(broken[0]),
         script=script,
     )
-
-
-def _before(manifest: Manifest | None, node: str) -> dict[str, Any]:
-    """Return what a node was before the campaign; nothing where it is not recorded."""
-    node_manifest = (manifest["nodes"].get(node) or {}) if manifest else {}
-    return dict(node_manifest.get("before") or {})
 
 
 def _title(row: PathFinding) -> str:
@@ -164,20 +158,20 @@ def _suspects(
     places = sorted(_places(plan, row), key=lambda candidate: candidate[1] != "tunnel")
     for end, device_class, settings in places:
         node = names.get(end, "")
-        for key in _classes(_before(manifest, node)).get(device_class, ()):
+        for key in _classes(before_of(manifest, node)).get(device_class, ()):
             netns, _slash, name = key.rpartition("/")
             listed = features_of(manifest, node, key)
             suspects.setdefault((end, key), Suspect(end, netns, name, settings, listed))
     return list(suspects.values())
 
 
-def _classes(before: Mapping[str, Any]) -> dict[str, list[str]]:
+def _classes(before: NodeState) -> dict[str, list[str]]:
     """Return the devices of each class; for results of earlier versions, the underlay's devices."""
     links: Iterable[str] = before.get("links") or ()
     return before.get("classes") or {"underlay": list(links)}
 
 
-def _facts(before: Mapping[str, dict[str, Any]], suspects: list[Suspect]) -> PlainTable:
+def _facts(before: Mapping[str, NodeState], suspects: list[Suspect]) -> PlainTable:
     """Return kernel, devices, drivers and firmware of both ends."""
     rows = {
         "kernel": [_kernel(before.get(end, {})) for end in ENDS],
@@ -186,33 +180,25 @@ def _facts(before: Mapping[str, dict[str, Any]], suspects: list[Suspect]) -> Pla
         ],
         "device, driver, firmware": [_drivers(before.get(end, {}), end, suspects) for end in ENDS],
         "ethtool": [
-            _told(_host(before.get(end, {})).get("tools", {}).get("ethtool")) for end in ENDS
+            _told((before.get(end, {}).get("host") or {}).get("tools", {}).get("ethtool"))
+            for end in ENDS
         ],
     }
     recorded = {name: cells for name, cells in rows.items() if set(cells) != {UNKNOWN}}
-    head = ["", *ENDS]
-    return {
-        "head": head,
-        "text": head,
-        "rows": [{"cells": [name, *cells]} for name, cells in recorded.items()],
-    }
-
-
-def _host(before: Mapping[str, Any]) -> dict[str, Any]:
-    host: dict[str, Any] = before.get("host") or {}
-    return host
+    return plain_table(["", *ENDS], [[name, *cells] for name, cells in recorded.items()])
 
 
 def _told(value: object) -> str:
     return str(value) if value else UNKNOWN
 
 
-def _kernel(before: Mapping[str, Any]) -> str:
-    parts = [_host(before).get(name) for name in ("kernel", "architecture")]
+def _kernel(before: NodeState) -> str:
+    host = before.get("host") or {}
+    parts = [host.get(name) for name in ("kernel", "architecture")]
     return _told(" ".join(map(str, filter(None, parts))))
 
 
-def _drivers(before: Mapping[str, Any], end: str, suspects: Iterable[Suspect]) -> str:
+def _drivers(before: NodeState, end: str, suspects: Iterable[Suspect]) -> str:
     """Return the underlay's devices of an end and its suspects, each with driver and firmware."""
     keys = list(_classes(before).get("underlay", ()))[:MOST_DEVICES]
     named = [_key(suspect) for suspect in suspects if suspect.end == end]
@@ -224,14 +210,14 @@ def _key(suspect: Suspect) -> str:
     return f"{suspect.netns}/{suspect.name}" if suspect.netns else suspect.name
 
 
-def _driver(before: Mapping[str, Any], key: str) -> str:
-    driver = ((before.get("devices") or {}).get(key) or {}).get("driver") or {}
+def _driver(before: NodeState, key: str) -> str:
+    driver = driver_of(before, key)
     parts = [driver.get(name) for name in ("driver", "version", "firmware-version")]
     name = key.rpartition("/")[2]
     return f"{name}: {' '.join(map(str, filter(None, parts))) or UNKNOWN}"
 
 
-def _around(plan: Plan, row: PathFinding, before: Mapping[str, dict[str, Any]]) -> list[str]:
+def _around(plan: Plan, row: PathFinding, before: Mapping[str, NodeState]) -> list[str]:
     """Return the tunnel of a path, and the CNI whose devices the ends have."""
     tunnel = paths_of(plan).named(row.path).encapsulation.name
     lines = [TUNNEL.format(name=tunnel)]

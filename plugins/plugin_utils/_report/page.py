@@ -19,7 +19,7 @@ from .._figures.nouns import NamedTable
 from .._statistics import text
 from .._store.manifest import Manifest
 from .._trials.digest import Digest
-from . import advice, conditions, evidence, figures, phrases, quantities, search_section
+from . import advice, conditions, phrases, quantities, sections
 from . import answer as answers
 from . import tables as effect_tables
 from .nouns import (
@@ -208,7 +208,7 @@ def _scatter(analysis: Analysis) -> str:
 
 
 def _search(analysis: Analysis, tables: Sequence[NamedTable]) -> SearchSection | None:
-    section = search_section.section(analysis)
+    section = sections.search_section(analysis)
     return SearchSection(*section, effect_tables.visited(tables)) if section else None
 
 
@@ -263,14 +263,14 @@ def page(
         study=study,
         search=_search(analysis, tables),
         tables=measured,
-        effects=figures.with_forests(effect_tables.blocks(tables)),
+        effects=sections.with_forests(effect_tables.blocks(tables)),
         reading=reading + noise_floor + _scatter(analysis),
         paired=PAIRED[kind],
-        figures=figures.sections(measured, plan, digest, groups),
-        failures=evidence.failures(analysis),
-        evidence=evidence.evidence(analysis.verdicts),
+        figures=sections.figure_sections(measured, plan, digest, groups),
+        failures=sections.failures(analysis),
+        evidence=sections.evidence(analysis.verdicts),
         conditions=conditions.conditions(manifest, digest.node_cpu.rows()),
-        marked=evidence.marked(digest),
+        marked=sections.marked(digest),
         repeat=repeat(plan),
         files=FILES,
         footer="Made by offload.lab while the campaign runs." if running else FOOTER,

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from .._analysis.result import Analysis, Estimate
-from .._analysis.set_names import names_of_sets
 from .._campaign.nouns import Search
-from .._campaign.profiles import differing
+from .._campaign.profiles import differing, names_of_sets
 from .._figures.nouns import NamedTable, Quantity, QuantityRow
 from .._statistics import text
 from .nouns import Sentence

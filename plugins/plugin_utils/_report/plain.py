@@ -13,7 +13,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from .._analysis.result import Estimate
-from .._figures.nouns import NamedTable, PlainTable, QuantityRow
+from .._figures.nouns import NamedTable, PlainTable, QuantityRow, plain_table
 from .._statistics import text
 from .._untrusted.markdown import table as markdown_table
 from . import html
@@ -38,7 +38,7 @@ HEAD = (
 )
 
 
-class Chosen(NamedTuple):
+class ShownRows(NamedTuple):
     """The rows of a table's main quantity that are shown, and how many are not."""
 
     rows: list[QuantityRow]
@@ -63,12 +63,12 @@ def _size(row: QuantityRow) -> float:
     return -text.distance(row.effect.ratio) if row.effect.outcome in SHOWN else 0.0
 
 
-def chosen(table: NamedTable, most: int) -> Chosen:
+def chosen(table: NamedTable, most: int) -> ShownRows:
     """Return all rows of a table's main quantity in their order, or the ``most`` largest effects."""
     rows = table.quantities[0].rows
     if len(rows) <= most:
-        return Chosen(rows, 0)
-    return Chosen(sorted(rows, key=_size)[:most], len(rows) - most)
+        return ShownRows(rows, 0)
+    return ShownRows(sorted(rows, key=_size)[:most], len(rows) - most)
 
 
 def _demands(table: NamedTable, profile: str | None) -> str:
@@ -179,11 +179,7 @@ def _row(table: NamedTable, row: QuantityRow) -> list[str]:
 def _without_empty_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
     used = [any(column) for column in zip(*rows)]
     kept = list(compress(head, used))
-    return {
-        "head": kept,
-        "text": kept[:2],
-        "rows": [{"cells": list(compress(cells, used))} for cells in rows],
-    }
+    return plain_table(kept, [compress(cells, used) for cells in rows], kept[:2])
 
 
 def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
@@ -218,8 +214,7 @@ def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
 
 
 def _verdicts(rows: Sequence[DeviceEvidence]) -> PlainTable:
-    head = ["factor", "device", "verdict", "evidence"]
-    return {"head": head, "text": head, "rows": [{"cells": list(row)} for row in rows]}
+    return plain_table(["factor", "device", "verdict", "evidence"], rows)
 
 
 def markdown(report: CampaignReport) -> str:

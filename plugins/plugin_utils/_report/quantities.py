@@ -3,12 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which comparisons of an analysis the report shows, and how it calls them. Small datagrams have
 packets a second in addition to Mbit/s: there each packet costs, not its bytes.
+
+An effect explained in packets: how many crossed the stack, how many the device cut, how many GRO
+merged, and the CPU time of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from .._analysis.metrics import MAIN
 from .._analysis.result import (
@@ -17,12 +21,12 @@ from .._analysis.result import (
     Comparison,
     Effect,
     InteractionEffect,
+    PacketCounts,
     Spread,
 )
 from .._campaign.nouns import Plan
 from .._figures.nouns import Medians, NamedTable, Quantity, QuantityRow
 from .._statistics import text
-from . import counted
 from .phrases import ENDS
 from .tables import name_tables
 
@@ -32,6 +36,10 @@ NOT_MEASURED = Spread(n=0, median=None, q1=None, q3=None)  # of no single profil
 SMALL = 512  # bytes of a datagram
 MOST = 8  # profiles in the sentence
 PER_MEGABIT = 1e6 / 8  # bytes
+MOST_COUNTED = 3  # profiles in addition to the control
+ACTS = 0.25  # from this share of the larger count on, two counts differ
+NEXT_TO_NOTHING = 1.0  # packets per MB
+ByProfile = Mapping[str, PacketCounts]
 
 
 def _label(metric: Comparison) -> str:
@@ -206,12 +214,12 @@ def added(tables: Sequence[NamedTable], plan: Plan, names: Mapping[str, str]) ->
     second, and counts of packets explain effects.
     """
     sizes = {load["name"]: load["message_size"] for load in plan["workloads"]}
-    named = counted.Named(plan["control"], names)
+    named = Named(plan["control"], names)
     return [_explained(_with_rates(table, sizes.get(table.workload)), named) for table in tables]
 
 
-def _explained(table: NamedTable, named: counted.Named) -> NamedTable:
-    sentence = counted.explained(table, named)
+def _explained(table: NamedTable, named: Named) -> NamedTable:
+    sentence = explained(table, named)
     if not sentence:
         return table
     packets = " ".join(filter(None, [table.packets, sentence]))
@@ -232,3 +240,86 @@ def _sentence(medians: dict[str, float], size: int) -> str:
     ]
     more = "; …" if len(rates) > MOST else ""
     return f"Packets a second, of {size} bytes each: {'; '.join(rates[:MOST])}{more}."
+
+
+class Named(NamedTuple):
+    """The control of a campaign, and how the report calls each profile."""
+
+    control: str
+    names: Mapping[str, str]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}".replace(".0", "")
+
+
+def _row(label: str, row: PacketCounts, rows: Iterable[PacketCounts]) -> str:
+    """Return a profile's counts in words; what no profile has is left out."""
+    rows = list(rows)
+    parts = [f"{label} {_number(row.per_mb)}"]
+    if any(other.cut_per_mb >= NEXT_TO_NOTHING for other in rows):
+        parts.append(f"the device cut {_number(row.cut_per_mb)}")
+    if any(other.merged_per_mb >= NEXT_TO_NOTHING for other in rows):
+        parts.append(f"GRO merged {_number(row.merged_per_mb)}")
+    if row.cpu_us:
+        parts.append(f"{_number(row.cpu_us)} µs of CPU time each")
+    return ", ".join(parts)
+
+
+def _differ(one: float, other: float) -> bool:
+    return abs(one - other) > max(NEXT_TO_NOTHING, ACTS * max(one, other))
+
+
+def acts(control: PacketCounts, row: PacketCounts) -> bool:
+    """Return whether a profile changes what happens to the packets."""
+    pairs = (
+        (control.per_mb, row.per_mb),
+        (control.cut_per_mb, row.cut_per_mb),
+        (control.merged_per_mb, row.merged_per_mb),
+    )
+    checksums = abs(control.checksum_left - row.checksum_left) > ACTS
+    return checksums or any(_differ(one, other) for one, other in pairs)
+
+
+def _ends(counts: Sequence[PacketCounts]) -> dict[str, dict[str, PacketCounts]]:
+    by_end: dict[str, dict[str, PacketCounts]] = {}
+    for row in counts:
+        by_end.setdefault(row.end, {})[row.profile] = row
+    return by_end
+
+
+def _without_effect(table: NamedTable) -> Iterator[str]:
+    """Yield the profiles that are shown to make no difference."""
+    for quantity in table.quantities:
+        if quantity.group in ("main", "profiles"):
+            yield from (row.profile for row in quantity.rows if row.effect.outcome == "same")
+
+
+def _idle(table: NamedTable, ends: Mapping[str, ByProfile], named: Named) -> list[str]:
+    """Return whether each profile without an effect acts on packets at all."""
+    control, names = named
+    sentences = []
+    for profile in dict.fromkeys(_without_effect(table)):
+        pairs = [(rows.get(control), rows.get(profile)) for rows in ends.values()]
+        changes = [acts(base, row) for base, row in pairs if base and row]
+        if any(changes):
+            sentences.append(f"{names[profile]} makes no difference, although it acts on packets.")
+        elif changes:
+            sentences.append(f"{names[profile]} makes no difference: packets are the same.")
+    return sentences
+
+
+def explained(table: NamedTable, named: Named) -> str:
+    """Return what the counts say of a table's effects; empty where there are no counts."""
+    control, names = named
+    ends = _ends(table.counts or ())
+    sentences = []
+    for end, rows in ends.items():
+        if control not in rows:
+            continue
+        others = [profile for profile in rows if profile != control and profile in names]
+        shown = [control, *others[:MOST_COUNTED]]
+        listed = "; ".join(_row(names[profile], rows[profile], rows.values()) for profile in shown)
+        more = "; …" if len(others) > MOST_COUNTED else ""
+        sentences.append(f"Packets per MB{ENDS[end]}: {listed}{more}.")
+    return " ".join([*sentences, *_idle(table, ends, named)])

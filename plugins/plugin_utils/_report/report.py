@@ -32,8 +32,7 @@ from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
-from .._exports import csv_file, daemonset, junit, openmetrics, recommended
-from .._exports.reproduce import reproduction, script_text
+from .._exports import csv_file, pipeline, recommended, reproduction
 from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.digest import Digest
@@ -57,7 +56,7 @@ OUTPUTS = (
     "metrics.prom",
 )
 ISSUE = "issue.md"
-OF_BROKEN = (ISSUE, daemonset.FILE, script_text.FILE)  # are there where something is broken
+OF_BROKEN = (ISSUE, recommended.DAEMONSET, reproduction.FILE)  # are there where something is broken
 # What a job keeps of the verdict of a path.
 OF_PATH = (
     "path",
@@ -208,8 +207,8 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
         analysis,
         advice,
         issue(plan, analysis.payload, manifest, digest.nodes, tried is not None),
-        daemonset.daemonset(advice, manifest, digest.nodes),
-        script_text.script(tried) if tried else None,
+        recommended.daemonset(advice, manifest, digest.nodes),
+        reproduction.script(tried) if tried else None,
     )
 
 
@@ -234,14 +233,14 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     _write(new, "report.txt", plain.console(results.report))
     _write(new, "report.md", plain.markdown(results.report))
     _write(new, "report.html", html.render(results.report))
-    _write(new, "junit.xml", junit.campaign(results.analysis))
-    _write(new, "metrics.prom", openmetrics.openmetrics(results.analysis))
+    _write(new, "junit.xml", pipeline.junit(results.analysis))
+    _write(new, "metrics.prom", pipeline.openmetrics(results.analysis))
     if results.issue:
         _write(new, ISSUE, plain.issue_text(results.issue))
     if results.daemonset:
-        _write(new, daemonset.FILE, results.daemonset)
+        _write(new, recommended.DAEMONSET, results.daemonset)
     if results.script:
-        _write(new, script_text.FILE, results.script)
+        _write(new, reproduction.FILE, results.script)
     return results
 
 
@@ -347,8 +346,8 @@ def _told(results: ReportOfAnalysis, folder: str, new: str, changed: bool) -> Ma
     running = results.report.running
     of_broken = {
         ISSUE: results.issue,
-        daemonset.FILE: results.daemonset,
-        script_text.FILE: results.script,
+        recommended.DAEMONSET: results.daemonset,
+        reproduction.FILE: results.script,
     }
     names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]
     return {

@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional
 from .._analysis.campaign_verdicts import unsupported_profiles
 from .._analysis.result import AnalysedTable, Analysis, Metric, ProfileEffect
 from .._campaign.nouns import Plan
-from .._figures.nouns import PlainRow, PlainTable
+from .._figures.nouns import PlainTable, plain_table
 from .._statistics import text
 from .nouns import Study
 
@@ -180,8 +180,8 @@ def _times(base_column: StudyColumn, column: StudyColumn, profile: str) -> str:
     return f"{value / base:.3g} times" if base and value is not None else NONE
 
 
-def _printed(row: StudyRow, titles: Sequence[str]) -> PlainRow:
-    return {"cells": [row.workload, row.profile, *(row.cells.get(title, NONE) for title in titles)]}
+def _printed(row: StudyRow, titles: Iterable[str]) -> list[str]:
+    return [row.workload, row.profile, *(row.cells.get(title, NONE) for title in titles)]
 
 
 def _table(
@@ -196,11 +196,10 @@ def _table(
     rows += _between(study, group, control, impossible)
     first_table = group[0]
     mtu = f"MTU {first_table.mtu}" if first_table.mtu else None
+    head = ["Workload", "Profile", *titles]
     return {
+        **plain_table(head, [_printed(row, titles) for row in rows], head[:2]),
         "caption": " · ".join(filter(None, (first_table.path, mtu, first_table.pair))),
-        "head": ["Workload", "Profile", *titles],
-        "text": ["Workload", "Profile"],
-        "rows": [_printed(row, list(titles)) for row in rows],
     }
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from .._analysis.result import Spread, Table
 from .._figures.nouns import (
     NamedTable,
-    PlainRow,
     PlainTable,
     Quantity,
     QuantityRow,
+    plain_table,
 )
 from .._statistics import text
 from . import phrases
@@ -296,14 +296,12 @@ def _visited(table: NamedTable) -> PlainTable:
         if medians:
             head.append(f"{quantity.label}, {quantity.unit}")
             all_medians.append(medians)
-    rows: list[PlainRow] = []
+    rows: list[list[str]] = []
     for name in all_medians[0]:
-        rows.append({"cells": [name, *(text.number(medians.get(name)) for medians in all_medians)]})
+        rows.append([name, *(text.number(medians.get(name)) for medians in all_medians)])
     return {
+        **plain_table(head, rows, head[:1]),
         "title": f"What each set measured, {table.title}",
-        "head": head,
-        "text": head[:1],
-        "rows": rows,
         "folded": True,
         "caption": (
             "Medians over the trials of a set, most of them of one visit. They are not tested: what drifts between "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from ...module_utils._base.errors import LabError
 from ...module_utils._base.network import device_key
@@ -38,15 +38,25 @@ NO_ENDS = (
 )
 
 
-def lines(hosts: Mapping[str, Mapping[str, Any]], inventory: str) -> list[str]:
-    """Return the tables of all hosts, and the next command.
+class DeviceReading(TypedDict, total=False):
+    """What module ethtool_info returned of a device."""
 
-    A host is ``{"walked": what module discover_info returned, with allowed and varied, "read": by
-    device what module ethtool_info returned}``.
-    """
+    features: Features
+    driver: dict[str, str]
+
+
+class DiscoveredHost(TypedDict):
+    """What module discover_info returned, with allowed and varied, and the readings of its devices."""
+
+    walked: Walked
+    read: NotRequired[Mapping[str, DeviceReading]]
+
+
+def lines(hosts: Mapping[str, DiscoveredHost], inventory: str) -> list[str]:
+    """Return the tables of all hosts, and the next command."""
     rows: list[str] = []
     for name in sorted(hosts):
-        walked: Walked = hosts[name]["walked"]
+        walked = hosts[name]["walked"]
         for path in walked["paths"]:
             rows.append(f"{name}, path {path['name']} to {path['address']}:")
             rows += [f"  {line}" for line in _path(path, walked, hosts[name].get("read") or {})]
@@ -56,7 +66,7 @@ def lines(hosts: Mapping[str, Mapping[str, Any]], inventory: str) -> list[str]:
     return [printable(line) for line in [*rows, FIXED_IS, last]]
 
 
-def _path(path: FoundPath, walked: Walked, read: Mapping[str, Any]) -> list[str]:
+def _path(path: FoundPath, walked: Walked, read: Mapping[str, DeviceReading]) -> list[str]:
     """Return the table of a path, and why devices are left out."""
     inside = path["netns"] or ""
     rows = [_row(step, inside, walked, read) for step in path["devices"]]
@@ -68,7 +78,9 @@ def _key(step: WalkedDevice) -> str:
     return device_key(step["device"], step["netns"] or None)
 
 
-def _row(step: WalkedDevice, inside: str, walked: Walked, read: Mapping[str, Any]) -> list[str]:
+def _row(
+    step: WalkedDevice, inside: str, walked: Walked, read: Mapping[str, DeviceReading]
+) -> list[str]:
     key = _key(step)
     reading = read.get(key) or {}
     features: Features = reading.get("features") or {}

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from ...module_utils._base.errors import InputError, LabError
+from ...module_utils._engines.engine import Workload
 from ...module_utils._engines.engines import ENGINES, programs_of
 from ...module_utils._engines.sockets.sockets import Sockets
-from ...module_utils._engines.workload import Workload
 from ...module_utils._ethtool.features import Feature, resolve
 from ...module_utils._iproute.parse import Link
 from .._campaign.forwarding import LRO

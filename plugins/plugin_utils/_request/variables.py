@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...module_utils._base import network
 from ...module_utils._engines.engines import AUTO, STREAMING
 from .._campaign import survey
-from .._campaign.campaign_file import OVERRIDES
+from .._campaign.chosen import OVERRIDES
 from .._paths.lab_paths import Variables
 
 PREFIX = "offload_lab_"

@@ -19,9 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._analysis.cube import stall
-from .._analysis.metrics import values_of
+from .._analysis.metrics import margin, values_of
 from .._campaign.design import usual_rounds
 from .._campaign.factors import all_on, settings_of
+from .._campaign.lengths import MOST_BLOCKS
 from .._campaign.nouns import (
     Nominee,
     Plan,
@@ -35,9 +36,7 @@ from .._campaign.plan_file import DECISION_SCHEMA, with_search
 from .._campaign.profiles import named
 from .._campaign.screen import every_combination
 from .._campaign.visits import MORE_TRIALS, block_seconds, confirmation_cost, visits_of
-from .._campaign.workloads import MOST_BLOCKS
 from .._statistics.libraries import np, special
-from .._statistics.states import margin
 from .._trials.guards import excluded
 from .._trials.nouns import NOTHING, Trial
 from . import model

@@ -14,13 +14,16 @@ them are far off.
 
 The other test, :func:`order_p`, asks what the order of visits alone gives: the profile may by
 chance never have been the visit of its blocks that is slow.
+
+Exact statements about counts, by functions of scipy.special: a report and an interim test would
+spend more time on the import of scipy.stats than on all else. Pure.
 """
 
 from __future__ import annotations
 
 import functools
 
-from .libraries import np
+from .libraries import np, special
 
 MOST_EXACT_BLOCKS = 12
 DRAWS = 9999
@@ -84,7 +87,7 @@ def sign_flip(differences: np.ndarray) -> np.ndarray:
 
 
 def sign_flip_interval(
-    differences: np.ndarray, alpha: float, weights: np.ndarray | None = None
+    differences: np.ndarray, alpha: float, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (low, high) of each row of ``differences`` (effects by blocks, no gaps): the means that
     the test does not refuse at ``alpha``. ``weights`` of the same shape say what each block counts.
@@ -180,3 +183,28 @@ def order_p(differences: np.ndarray, again: np.ndarray) -> float:
         axis=1
     )
     return float(np.mean(sums >= sums[0] * TIE))
+
+
+def _log_choose(of: int, chosen: np.ndarray) -> np.ndarray:
+    """Return the logarithm of a binomial coefficient."""
+    return special.gammaln(of + 1) - special.gammaln(chosen + 1) - special.gammaln(of - chosen + 1)
+
+
+def fisher_greater(hits: int, of: int, other_hits: int, other_of: int) -> float:
+    """Return the p of Fisher's exact test that the first share is larger: the chance of at least
+    these hits among ``of``, drawn without replacement from all.
+    """
+    together = hits + other_hits
+    most = min(of, together)
+    counts = np.arange(hits, most + 1)
+    ways = _log_choose(together, counts)
+    ways += _log_choose(of + other_of - together, of - counts)
+    ways -= _log_choose(of + other_of, np.array(of))
+    return min(1.0, float(np.exp(special.logsumexp(ways))))
+
+
+def highest_share(hits: int, of: int, level: float) -> float:
+    """Return the largest share with which so few hits come with a chance of ``level`` (Clopper and
+    Pearson, 1934).
+    """
+    return float(special.betaincinv(hits + 1, of - hits, 1 - level)) if of > hits else 1.0

@@ -11,12 +11,10 @@ else is unknown.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from .libraries import np, special
-from .rules import FEWEST_BLOCKS, MATTERS
+from .rules import FEWEST_BLOCKS
 
 MOST_BLOCKS = 200  # beyond them nobody measures: the difference is then not worth an answer
 # How many halves of its interval an estimate must have: the test asks for more than the interval
@@ -34,22 +32,11 @@ class Needs:
     text: str
 
 
-def matters_percent(plan: Mapping[str, Any]) -> float:
-    """Return the smallest difference that matters in a campaign, in per cent."""
-    matters = plan.get("matters")
-    return MATTERS if matters is None else float(matters)
-
-
 def margin_of(percent: float) -> float:
     """Return what matters as a logarithm: a ratio between its inverse and itself makes no
     difference that matters.
     """
     return math.log1p(percent / 100)
-
-
-def margin(plan: Mapping[str, Any]) -> float:
-    """Return what matters in a campaign as a logarithm."""
-    return margin_of(matters_percent(plan))
 
 
 def is_same(low: np.ndarray, high: np.ndarray, matters: float) -> np.ndarray:
@@ -128,8 +115,3 @@ def all_needs(
     part = {key: np.asarray(estimates[key])[unknown] for key in ("n", "mean", "low", "high")}
     settled[unknown] = [needs(blocks, block_seconds) for blocks in more_blocks(part, matters)]
     return settled
-
-
-def block_seconds(plan: Mapping[str, Any]) -> float | None:
-    """Return about how long one block takes, at all MTUs."""
-    return plan["estimated_s"] / plan["blocks"] if plan.get("estimated_s") else None

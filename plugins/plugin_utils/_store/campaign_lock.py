@@ -99,9 +99,9 @@ def _taken(
         )
 
 
-def acquire(path: str, owner: Holder, seconds: float = SECONDS, now: float | None = None) -> None:
+def acquire(path: str, owner: Holder, now: float | None = None) -> None:
     """Take or renew the lock of a campaign; raise LabError if another controller has it."""
-    answer = _taken(path, owner, seconds, now)
+    answer = _taken(path, owner, SECONDS, now)
     if not answer["taken"]:
         raise refusal(answer["holder"], path)
 

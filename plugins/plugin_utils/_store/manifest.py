@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
 from ...module_utils._host import files, lease
@@ -19,27 +19,25 @@ FILE = "manifest.json"
 SCHEMA = 1
 
 
-class Conditions(TypedDict):
-    """What a node was at one moment; each is what the module of the node returned."""
+class NodeState(TypedDict, total=False):
+    """What a node was at one moment; each part is what a module of the node returned."""
 
     host: dict[str, Any]
     links: dict[str, Any]
-    programs: NotRequired[dict[str, Any]]  # BPF, by device and hook
+    programs: dict[str, Any]  # BPF, by device and hook
     ovs: dict[str, Any]
     devices: dict[str, Any]
     kernel_log: Any
-    exchanges: NotRequired[list[Exchange]]  # with other nodes, as the hosts were found
-    classes: NotRequired[dict[str, list[str]]]  # keys of ``devices``, by device class
-    tenant_of: NotRequired[
-        str
-    ]  # the node of a tenant that is a host of its own, empty where it is not known
+    exchanges: list[Exchange]  # with other nodes, as the hosts were found
+    classes: dict[str, list[str]]  # keys of ``devices``, by device class
+    tenant_of: str  # the node of a tenant that is a host of its own, empty where it is not known
 
 
 class NodeConditions(TypedDict, total=False):
     """What a node was before the campaign and after it."""
 
-    before: Conditions
-    after: Conditions
+    before: NodeState
+    after: NodeState
 
 
 class Manifest(TypedDict):
@@ -50,8 +48,24 @@ class Manifest(TypedDict):
     nodes: dict[str, NodeConditions]
 
 
+def all_before(manifest: Manifest | None) -> dict[str, NodeState]:
+    """Return what each node was before the campaign; an empty state where it is not recorded."""
+    nodes = (manifest.get("nodes") if manifest else None) or {}
+    return {node: parts.get("before") or {} for node, parts in nodes.items()}
+
+
+def before_of(manifest: Manifest | None, node: str) -> NodeState:
+    """Return what a node was before the campaign; an empty state where it is not recorded."""
+    return all_before(manifest).get(node) or {}
+
+
+def driver_of(before: NodeState, device: str) -> dict[str, str]:
+    """Return the driver of a device with its versions, as ethtool lists them."""
+    return ((before.get("devices") or {}).get(device) or {}).get("driver") or {}
+
+
 def with_part(
-    old: Manifest | None, campaign: str, node: str, part: str, conditions: Conditions
+    old: Manifest | None, campaign: str, node: str, part: str, conditions: NodeState
 ) -> Manifest:
     """Return the manifest with what a node is now; a campaign that goes on begins again for the
     node.
@@ -64,7 +78,7 @@ def with_part(
     return {"schema": SCHEMA, "campaign": campaign, "nodes": nodes}
 
 
-def keep(folder: str, campaign: str, node: str, part: str, conditions: Conditions) -> bool:
+def keep(folder: str, campaign: str, node: str, part: str, conditions: NodeState) -> bool:
     """Write what a node is now into the results folder, where nodes write together; return whether
     it changed.
     """
@@ -80,7 +94,7 @@ def keep(folder: str, campaign: str, node: str, part: str, conditions: Condition
         )
     try:
         lease.wait_for(lock, folder)
-        clean: Conditions = clean_all(conditions, f"{path}: {node}")
+        clean: NodeState = clean_all(conditions, f"{path}: {node}")
         manifest = with_part(_read(path), campaign, node, part, clean)
         return bool(
             write_changed(folder, {FILE: json.dumps(manifest, indent=4, sort_keys=True) + "\n"})

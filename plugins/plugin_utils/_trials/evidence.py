@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._observe.packets import Sample
+from ...module_utils._observe.reading import Sample
 from .._paths.path import Path
 from .nouns import Evidence, Expected
 

@@ -16,12 +16,13 @@ from itertools import chain
 from typing import Any, NotRequired, TypedDict, cast
 
 from ...module_utils._base.errors import InputError
+from ...module_utils._engines.engine import Workload
 from ...module_utils._engines.iperf3 import iperf3
 from ...module_utils._engines.netperf.netperf import SAME
 from ...module_utils._engines.netperf.values import Row
-from ...module_utils._engines.workload import Workload
-from .._campaign.factors import level_name, read_factor
+from .._campaign.factors import level_name
 from .._campaign.nouns import Factor, Plan, Profile, Visit
+from .._campaign.read_factors import read_factor
 from .._campaign.schema import validate
 from .._netperf_logs.parse import parse_netperf
 from .nouns import Mark, Trial

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._engines.engine import Endpoint, EngineCpu
+from ...module_utils._engines.engine import Endpoint, EngineCpu, Workload
 from ...module_utils._engines.payload.result import Payload
-from ...module_utils._engines.workload import Workload
-from ...module_utils._observe.packets import Sample
-from ...module_utils._observe.reading import CounterReading, Crossed
+from ...module_utils._observe.reading import CounterReading, Crossed, Sample
 
 NOTHING: Any = {}  # stands for a part that a trial has not
 

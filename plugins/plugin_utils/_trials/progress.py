@@ -16,9 +16,9 @@ from .._campaign.visits import (
     VISIT_SECONDS,
     block_seconds,
     confirmation_cost,
+    seconds_of,
     workloads_at,
 )
-from .._campaign.workloads import seconds_of
 from .nouns import Result, Trial
 
 # Times the usual time: between two visits the campaign was stopped, which says nothing of its pace

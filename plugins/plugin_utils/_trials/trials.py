@@ -13,9 +13,9 @@ from typing import Any, Literal
 from ...module_utils._base import checks, network
 from ...module_utils._base.errors import InputError, LabError, ParseError
 from ...module_utils._engines import workload
-from ...module_utils._engines.engine import Endpoint, StreamRow
+from ...module_utils._engines.engine import Endpoint, StreamRow, Workload
 from ...module_utils._engines.engines import engine_that_started
-from ...module_utils._engines.workload import Workload, endpoint
+from ...module_utils._engines.workload import endpoint
 from .._campaign.nouns import AS_FOUND, Plan, Visit
 from .._campaign.plan_file import paths_of
 from .._campaign.visits import workloads_at

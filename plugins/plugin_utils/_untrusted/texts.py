@@ -7,14 +7,16 @@ Ansible (``-e @file``, ``vars_files``, ``include_vars``). Pure.
 Nobody promises who wrote them. Whatever they say, they are data: never a template, never more than
 a line, never a control sequence of a terminal, never a formula of a spreadsheet.
 
-Ansible takes each text of a file of variables for a template. A text with other than the strict characters
+YAML that Ansible loads as variables: ``-e @file``, ``vars_files``, ``include_vars``. Pure.
+
+Ansible takes each text of such a file for a template. A text with other than the strict characters
 is written with the tag ``!unsafe``, so Ansible takes it literally. docs/decisions/data.md says why.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -33,6 +35,7 @@ TEMPLATE = re.compile(r"\{(?=[{%#])|#(?=jinja2:)")
 ODD = re.compile(f"[{CONTROLS}]|{TEMPLATE.pattern}")
 SPACES = "\n\r\t\u2028\u2029"
 BEGINS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are their wide forms
+UNSAFE = "!unsafe"
 
 
 def is_strict(text: str) -> bool:
@@ -121,7 +124,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 Dumper.add_representer(str, _text)
 
 
-def dump_variables(variables: dict[str, Any], width: int = 120) -> str:
+def dump_variables(variables: Mapping[str, object], width: int = 120) -> str:
     """Return variables of Ansible as YAML."""
     return yaml.dump(variables, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=width)
 

@@ -18,7 +18,11 @@ from ansible_collections.offload.lab.plugins.module_utils._iproute import parse 
 from ansible_collections.offload.lab.plugins.module_utils._nodes import read_nodes
 from ansible_collections.offload.lab.plugins.module_utils._ovs import tables
 from ansible_collections.offload.lab.plugins.module_utils._restore import snapshot
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file, plan_file
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import (
+    campaign_file,
+    chosen,
+    plan_file,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._netperf_logs.parse import (
     parse_netperf,
 )
@@ -180,7 +184,7 @@ def through_file(read):
 
 def read_campaign(path):
     """Read a campaign file to its end: YAML, schema, factors and workloads."""
-    return campaign_file.read_campaign(campaign_file.load_campaign(path), path)
+    return campaign_file.read_campaign(chosen.load_campaign(path), path)
 
 
 def record_rows(path):

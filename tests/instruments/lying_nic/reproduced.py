@@ -25,15 +25,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ansible_collections.offload.lab.plugins.module_utils._nodes.faults import HONEST
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
-    script_text,
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import reproduction
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduction import (
+    Reproduction,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce.features import (
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduction_ends import (
     DeviceFeature,
     EndSettings,
-)
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce.reproduction import (
-    Reproduction,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._known_cases.known_cases import (
     known_cases,
@@ -124,17 +122,17 @@ def tried(
     )
 
 
-def script_of(case: Case, seconds: float = script_text.SECONDS_ONE) -> str:
+def script_of(case: Case, seconds: float = reproduction.SECONDS_ONE) -> str:
     """Return the script of a case; a trial lasts ``seconds``."""
-    text = script_text.script(tried(*settings_of(case.guilty), [case.kind], tunnel=case.tunnel))
-    return text.replace(f"={script_text.SECONDS_ONE} ", f"={seconds} ", 1)
+    text = reproduction.script(tried(*settings_of(case.guilty), [case.kind], tunnel=case.tunnel))
+    return text.replace(f"={reproduction.SECONDS_ONE} ", f"={seconds} ", 1)
 
 
 @contextlib.contextmanager
 def written(text: str) -> Iterator[pathlib.Path]:
     """Write a script and the stand-in of ssh next to it, where nobody else can write."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, script_text.FILE)
+        path = pathlib.Path(folder, reproduction.FILE)
         path.write_text(text)
         ssh = pathlib.Path(folder, "ssh")
         ssh.write_text(SSH)
@@ -185,7 +183,7 @@ class Run(NamedTuple):
         return f"{self.status} in {self.seconds:.0f} s: {' '.join(lines)}"
 
 
-def run_case(case: Case, nic: str, seconds: float = script_text.SECONDS_ONE) -> Run:
+def run_case(case: Case, nic: str, seconds: float = reproduction.SECONDS_ONE) -> Run:
     """Run the script of a case once, over a card with a fault or an honest one."""
     script = written(script_of(case, seconds))
     with nodes.Nodes(nic, tunnel=case.tunnel) as made, script as path:
@@ -206,7 +204,7 @@ def run_faults(names: Sequence[str]) -> None:
         print(" | ".join(row), flush=True)
 
 
-def run_clean(runs: int, seconds: float = script_text.SECONDS_ONE) -> None:
+def run_clean(runs: int, seconds: float = reproduction.SECONDS_ONE) -> None:
     """Run the scripts of all cases in turn on honest cards; print each exit status, then the sums."""
     statuses: Counter[int] = Counter()
     for _number, case in zip(range(runs), itertools.cycle([*played(), *common()])):

@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import goes_with
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import goes_with
 from ansible_collections.offload.lab.tests.instruments.simulation import decisions, worlds
 
 SHARES = (0.0, 0.25, 0.5, 0.75)

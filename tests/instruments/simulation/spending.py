@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import spending, workloads
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import lengths, spending
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import (
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import (
     Scatter,
     components,
 )
@@ -226,7 +226,7 @@ def choose(first, begun, budget):
     spent = begun.cost()
     scatter = components(np.stack(first, axis=2), begun.seconds)
     costs = spending.Costs(spent, 0.0, BESIDE, VISITS, [0.0] * TABLES)
-    choice = spending.Choice(workloads.LENGTHS, EFFECTS, *begun)
+    choice = spending.Choice(lengths.LENGTHS, EFFECTS, *begun)
     return Chosen(*spending.best_length(scatter, choice, costs, budget - spent), scatter, begun)
 
 

@@ -29,8 +29,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.family import Family
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import table_scale
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import (
+    Family,
+    table_scale,
+)
 from ansible_collections.offload.lab.tests.instruments.simulation import worlds
 from ansible_collections.offload.lab.tests.instruments.simulation.noise import recorded_noise
 

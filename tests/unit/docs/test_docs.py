@@ -176,7 +176,7 @@ def test_playbooks_and_variables_of_commands_are_there():
 
 def test_each_heading_of_the_report_is_explained_in_its_order():
     folder = CHECKOUT / "plugins/plugin_utils/_report"
-    figures = re.findall(r'_section\(\s*"\w+",\s*"(.+?)"', (folder / "figures.py").read_text())
+    figures = re.findall(r'_section\(\s*"\w+",\s*"(.+?)"', (folder / "sections.py").read_text())
     template = (folder / "templates/report.html.j2").read_text()
     headings = [
         name

@@ -11,7 +11,7 @@ import re
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import FAMILIES
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.pipeline import FAMILIES
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import OUTPUTS, make_report
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.support import CHECKOUT

@@ -24,7 +24,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.sockets impor
 from ansible_collections.offload.lab.plugins.module_utils._engines.sockets import (
     traffic as sockets_traffic,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign import schema
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign import campaign_file
 
 TOKEN = "0123456789abcdef" * 2
 JSON = st.recursive(
@@ -95,7 +95,7 @@ def test_without_guests_a_server_does_not_start(text, capsys):
 
 def test_a_client_may_ask_for_all_that_a_workload_can_be():
     ranges = sockets_traffic.RANGES
-    definitions = schema.load_schema("campaign")["$defs"]
+    definitions = campaign_file.campaign_schema()["$defs"]
     for key in ("send_socket", "recv_socket"):
         assert ranges[key] == (definitions["bytes"]["minimum"], definitions["bytes"]["maximum"])
     for key in sockets_traffic.MESSAGES:

@@ -22,10 +22,8 @@ from ansible_collections.offload.lab.plugins.module_utils._kinds.host import (
 )
 from ansible_collections.offload.lab.plugins.module_utils._kinds.kinds import HOST_KINDS, KINDS
 from ansible_collections.offload.lab.plugins.module_utils._restore import settings
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import (
-    read_factor,
-    settings_of,
-)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.factors import settings_of
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.read_factors import read_factor
 
 CAMPAIGN = {"sides": "both", "paths": ["physical"]}
 # By kind: what its file has, what is set, and what is written.

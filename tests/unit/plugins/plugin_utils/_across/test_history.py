@@ -13,15 +13,13 @@ from ansible_collections.offload.lab.plugins.module_utils._base.errors import In
 from ansible_collections.offload.lab.plugins.plugin_utils._across import page
 from ansible_collections.offload.lab.plugins.plugin_utils._across.campaigns import load
 from ansible_collections.offload.lab.plugins.plugin_utils._across.history import (
+    FEWEST,
+    change_points,
     history,
     history_of,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._across.page import documents
 from ansible_collections.offload.lab.plugins.plugin_utils._report.phrases import line
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.change_points import (
-    FEWEST,
-    change_points,
-)
 from ansible_collections.offload.lab.tests.instruments.simulation import (
     comparisons,
     searching,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.filter.traffic import traffic as report
-from ansible_collections.offload.lab.plugins.plugin_utils._across import traffic, traffic_page
+from ansible_collections.offload.lab.plugins.plugin_utils._across import traffic
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import drop_reasons
 from ansible_collections.offload.lab.plugins.plugin_utils._untrusted.texts import CONTROL
 
@@ -79,7 +79,7 @@ def counted(counts=None, drops=(), **more):
 
 
 def host(counts=None, drops=(), states=None, **more):
-    return traffic.Host("node1", counted(counts, drops, **more), {"eth0": states or {}})
+    return traffic.TracedHost("node1", counted(counts, drops, **more), {"eth0": states or {}})
 
 
 def texts(node):
@@ -128,7 +128,7 @@ def test_a_name_that_others_have_and_a_kernel_that_allows_nothing():
     assert [item["text"] for item in traffic.notes(nothing)] == [
         f"node1: {nothing.counted['note']}"
     ]
-    assert texts(nothing) == [] and "not known" in traffic_page.console([nothing], "hosts")
+    assert texts(nothing) == [] and "not known" in traffic.console([nothing], "hosts")
 
 
 def test_the_report_in_all_its_forms():

@@ -10,13 +10,13 @@ import random
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.integrity import verdicts
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import with_as_found
+from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import with_as_found
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
 from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import chains, hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import blame, hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
@@ -90,7 +90,7 @@ def test_what_did_not_break_has_no_hop():
 
 
 def test_a_campaign_that_varies_no_setting_by_hop_names_none():
-    assert chains.chains(curing.plan_of()) == []
+    assert blame.chains(curing.plan_of()) == []
 
 
 def test_what_both_ends_break_is_placed_at_both():

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload.result import COUNTS
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis import integrity
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics import exact
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics import signflip
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
 from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
@@ -123,7 +123,7 @@ def test_datagrams_that_busy_cpus_lost_are_counted_in_a_clean_verdict():
 
 @pytest.mark.parametrize("hits, of, highest", [(0, 59, 0.0495), (1, 93, 0.0500), (5, 5, 1.0)])
 def test_the_bounds_are_those_of_clopper_and_pearson(hits, of, highest):
-    assert exact.highest_share(hits, of, 0.05) == pytest.approx(highest, abs=2e-4)
+    assert signflip.highest_share(hits, of, 0.05) == pytest.approx(highest, abs=2e-4)
 
 
 def test_bounds_hold_in_95_of_100_campaigns():

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError, LabError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
-    load_campaign,
-    override,
     read_campaign,
     seconds,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
+    load_campaign,
+    override,
 )
 
 KEYS_TWICE = """\

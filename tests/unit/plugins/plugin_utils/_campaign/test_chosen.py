@@ -8,8 +8,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     checked_campaign,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
     chosen_campaign,
     find_file,
     search_folders,

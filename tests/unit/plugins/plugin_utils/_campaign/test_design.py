@@ -17,10 +17,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design impor
     make_plan,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import describe, length
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.pace import summary
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     differences,
     read_plan,
-    summary,
     write_plan,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import pace_of
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.pace import pace_of
 
 
 def plan_of(visits: int, cells: int, seconds: float, rounds: int = 1) -> dict:

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import (
     campaign_file,
     design,
-    plan_file,
+    pace,
 )
 
 
@@ -35,4 +35,4 @@ def test_the_servers_are_those_of_engines_that_the_hosts_have(workloads, engine,
     }
     campaign = campaign_file.read_campaign({k: v for k, v in campaign_keys.items() if v}, "x")
     plan = design.make_plan(campaign, "2026-11-27T00:00:00Z")
-    assert plan_file.summary(plan, "results/x")["servers"].keys() == servers
+    assert pace.summary(plan, "results/x")["servers"].keys() == servers

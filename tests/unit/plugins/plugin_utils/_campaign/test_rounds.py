@@ -14,7 +14,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import (
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.rounds import (
     everybody,
     rounds_of,
 )

@@ -15,9 +15,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis import spend
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, spending
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
-    load_campaign,
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import load_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     differences,
     read_current_plan,
@@ -26,7 +26,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file im
     write_spending,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits import workloads_at
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.components import Scatter
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import Scatter
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.trials import visit_cells
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic
 from ansible_collections.offload.lab.tests.support import CHECKOUT

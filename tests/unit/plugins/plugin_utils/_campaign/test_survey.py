@@ -14,11 +14,13 @@ import yaml
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
-    OVERRIDES,
-    override,
+    campaign_schema,
     read_campaign,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import load_schema
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import (
+    OVERRIDES,
+    override,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.survey import (
     PREFIX,
     question,
@@ -87,7 +89,7 @@ def test_awx_takes_the_survey():
 
 
 def test_each_key_of_the_schema_is_asked_for_or_left_out_on_purpose():
-    assert set(load_schema("campaign")["properties"]) == set(OVERRIDES) | NOT_ASKED
+    assert set(campaign_schema()["properties"]) == set(OVERRIDES) | NOT_ASKED
     questions = yaml.load(
         (CHECKOUT / "playbooks/vars/awx.yml").read_text().replace("!unsafe", ""), yaml.SafeLoader
     )
@@ -98,8 +100,8 @@ def test_each_key_of_the_schema_is_asked_for_or_left_out_on_purpose():
 
 @pytest.mark.parametrize("key", OVERRIDES)
 def test_limits_and_choices_are_those_of_the_schema(key):
-    question_entry = question(key, load_schema("campaign"))
-    node = load_schema("campaign")["properties"][key]
+    question_entry = question(key, campaign_schema())
+    node = campaign_schema()["properties"][key]
     for limit, name in (("min", "minimum"), ("max", "maximum")):
         if name in node:
             assert question_entry[limit] == node[name]
@@ -110,7 +112,7 @@ def test_limits_and_choices_are_those_of_the_schema(key):
 
 @pytest.mark.parametrize("key", OVERRIDES)
 def test_an_answer_is_a_campaigns_value_and_none_changes_nothing(key):
-    question_entry = question(key, load_schema("campaign"))
+    question_entry = question(key, campaign_schema())
     answer = (
         question_entry["choices"][0]
         if question_entry["choices"]

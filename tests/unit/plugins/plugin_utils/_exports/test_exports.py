@@ -17,9 +17,9 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result impor
     Analysis,
     PayloadFindings,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.junit import campaign
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.openmetrics import (
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.pipeline import (
     FAMILIES,
+    junit,
     openmetrics,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
@@ -78,7 +78,7 @@ def test_openmetrics_escape_what_a_user_named():
 
 
 def test_junit_of_a_campaign_fails_where_a_profile_fails_more(analysis):
-    suite = ElementTree.fromstring(campaign(analysis)).find("testsuite")
+    suite = ElementTree.fromstring(junit(analysis)).find("testsuite")
     failed = [
         case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None
     ]
@@ -95,7 +95,7 @@ def test_junit_of_a_campaign_fails_where_a_profile_fails_more(analysis):
 def test_junit_of_a_campaign_fails_where_visits_are_missing():
     plan = synthetic.make_plan(1)
     trials = [trial for trial in synthetic.make_trials(plan) if trial["block"] < plan["blocks"]]
-    failure = ElementTree.fromstring(campaign(analyse(plan, trials))).find(
+    failure = ElementTree.fromstring(junit(analyse(plan, trials))).find(
         "testsuite/testcase/failure"
     )
     assert failure.get("type") == "unfinished" and "visit" in failure.get("message")
@@ -127,7 +127,7 @@ def test_the_verdict_of_a_path_is_data(hop):
 
 
 def test_junit_fails_where_a_path_is_broken(hop):
-    suite = ElementTree.fromstring(campaign(hop[0])).find("testsuite")
+    suite = ElementTree.fromstring(junit(hop[0])).find("testsuite")
     cases = {case.get("name"): case.find("failure") for case in suite.findall("testcase")}
     failure = cases["payload over physical at MTU 9000"]
     assert failure.get("type") == "broken" and "in 16 of 16 trials" in failure.get("message")
@@ -140,7 +140,7 @@ def test_junit_fails_where_a_path_is_broken(hop):
 def test_junit_of_a_verdict(hop, verdict, outcome):
     analysis = hop[0]
     rows = [replace(row, verdict=verdict) for row in analysis.payload.paths]
-    suite = ElementTree.fromstring(campaign(replace(analysis, payload=PayloadFindings(paths=rows))))
+    suite = ElementTree.fromstring(junit(replace(analysis, payload=PayloadFindings(paths=rows))))
     [case] = suite.findall("testsuite/testcase[@classname='payload.physical']")
     assert [child.tag for child in case] == [outcome]
 

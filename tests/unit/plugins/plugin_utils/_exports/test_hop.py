@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.chains import Hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.blame import Hop
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at, blames_of
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import likeliest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing

@@ -18,9 +18,8 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.encode import read_analysis
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Analysis, Blame
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import Trials as Counts
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.reproduce import (
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import (
     reproduction,
-    script_text,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._report.report import make_report
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
@@ -77,7 +76,7 @@ def test_it_is_shrunk_to_what_the_trials_show(hop):
 
 
 def test_the_values_of_the_script_are_those_of_the_campaign(hop):
-    values = values_of(script_text.script(made(hop)))
+    values = values_of(reproduction.script(made(hop)))
     assert values["KINDS"] == "tcp_forward" and values["LEAST"] == "1449"
     assert values["BROKEN1"] == "- flannel.1 tx-checksum-ip-generic on"
     assert values["CURED1"] == "- flannel.1 tx-checksum-ip-generic off"
@@ -151,7 +150,7 @@ def test_a_fault_of_a_card_needs_the_card(hop, driver, why):
     manifest["nodes"]["node1"]["before"]["devices"]["flannel.1"]["driver"] = {"driver": driver}
     tried = made(hop, manifest)
     assert (tried.layers, tried.why_not) == ("card", why)
-    assert "--namespaces ]; then" not in script_text.script(tried)
+    assert "--namespaces ]; then" not in reproduction.script(tried)
 
 
 WORDS = (
@@ -196,7 +195,7 @@ def test_a_hostile_text_is_no_word_of_the_script(hop, word, where):
     if tried is None:
         assert where in ("address", "local")
         return
-    script = script_text.script(tried)
+    script = reproduction.script(tried)
     head = script.partition("\nTOKEN=")[0]
     assert head.isascii()
     values = values_of(script)
@@ -209,9 +208,9 @@ def test_a_hostile_text_is_no_word_of_the_script(hop, word, where):
 @pytest.mark.parametrize("text", WORDS)
 def test_names_of_the_campaign_stay_in_comments(hop, text):
     tried = made(hop)._replace(campaign=text, path=text, kind=text)
-    script = script_text.script(tried)
-    assert values_of(script) == values_of(script_text.script(made(hop)))
-    usual = script_text.script(made(hop))
+    script = reproduction.script(tried)
+    assert values_of(script) == values_of(reproduction.script(made(hop)))
+    usual = reproduction.script(made(hop))
     assert len(script.splitlines()) == len(usual.splitlines())
 
 
@@ -220,7 +219,7 @@ def test_names_of_the_campaign_stay_in_comments(hop, text):
 )
 def test_the_program_is_plain(kinds):
     """The shell holds it between two single quotes; nodes have Python 3.8 and later."""
-    program = script_text.program(kinds)
+    program = reproduction.program(kinds)
     assert "'" not in program and program.isascii()
     assert "@@" not in program and "\nEND\n" not in program
     tree = ast.parse(program, feature_version=(3, 8))
@@ -231,7 +230,7 @@ def test_the_program_is_plain(kinds):
 def test_the_script_has_no_findings_of_shellcheck(hop, tmp_path):
     for layers in ("card", "vxlan"):
         path = tmp_path / f"{layers}.sh"
-        path.write_text(script_text.script(made(hop)._replace(layers=layers, why_not="x")))
+        path.write_text(reproduction.script(made(hop)._replace(layers=layers, why_not="x")))
         run(["shellcheck", str(path)])
         subprocess.run(["sh", "-n", str(path)], check=True)
 
@@ -240,17 +239,17 @@ def test_the_script_has_no_findings_of_shellcheck(hop, tmp_path):
     "arguments", [[], ["one"], ["-x", "two"], ["", "two"], ["a", "b", "c"], ["--namespaces", "x"]]
 )
 def test_wrong_arguments_start_nothing(hop, tmp_path, arguments):
-    path = tmp_path / script_text.FILE
-    path.write_text(script_text.script(made(hop)))
+    path = tmp_path / reproduction.FILE
+    path.write_text(reproduction.script(made(hop)))
     argv = ["sh", str(path), *arguments]
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert ended.returncode == 2 and "usage: sh" in ended.stderr and not ended.stdout
 
 
 def test_a_fault_of_a_card_has_no_namespaces(hop, tmp_path):
-    path = tmp_path / script_text.FILE
+    path = tmp_path / reproduction.FILE
     path.write_text(
-        script_text.script(
+        reproduction.script(
             made(hop)._replace(layers="card", why_not="the fault is one of driver ice")
         )
     )

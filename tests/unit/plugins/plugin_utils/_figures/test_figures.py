@@ -23,7 +23,6 @@ from ansible_collections.offload.lab.plugins.plugin_utils._figures import (
     latency,
     machine,
     marks,
-    scales,
     trials,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._figures.nouns import (
@@ -258,7 +257,7 @@ def test_latency_under_load_has_the_medians_of_each_profile():
     ],
 )
 def test_ticks_of_a_logarithmic_scale_are_round_and_few(low, high, places):
-    assert latency.ticks(scales.Scale(low, high, 0, 100, True)) == places
+    assert latency.ticks(marks.Scale(low, high, 0, 100, True)) == places
 
 
 def test_two_groups_are_seen_and_one_is_not():
@@ -293,17 +292,17 @@ def test_the_frontier_is_what_no_other_beats_in_both():
 
 @given(st.floats(0.02, 0.9999), st.floats(1.0001, 50))
 def test_ratio_ticks_are_few_and_hold_1(low, high):
-    ticks = scales.ratio_ticks(low, high)
+    ticks = marks.ratio_ticks(low, high)
     assert 1 in ticks and len(ticks) <= 7
     assert all(low <= tick <= high for tick in ticks)
 
 
 @given(st.floats(1e-6, 1e9), st.integers(2, 6))
 def test_even_ticks_are_round_and_few(most, about):
-    ticks = scales.even_ticks(most, about)
+    ticks = marks.even_ticks(most, about)
     assert ticks[0] == 0 and ticks[-1] <= most * (1 + 1e-6) and len(ticks) <= about + 1
 
 
 @given(st.floats(0.01, 0.99), st.floats(1.01, 100), st.floats(0.001, 1000), st.booleans())
 def test_a_scale_stays_between_its_ends(low, high, value, logarithmic):
-    assert 49.99 <= scales.Scale(low, high, 50, 386, logarithmic).at(value) <= 386.01
+    assert 49.99 <= marks.Scale(low, high, 50, 386, logarithmic).at(value) <= 386.01

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
+    campaign_schema,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema import (
     SCHEMAS,
-    load_schema,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import (
     BUILT,
@@ -27,7 +29,7 @@ from ansible_collections.offload.lab.tests.support import CHECKOUT
 
 def test_a_campaign_may_name_the_paths_of_the_table():
     written = json.loads(Path(SCHEMAS, "campaign.json").read_text())["properties"]["paths"]
-    paths = load_schema("campaign")["properties"]["paths"]
+    paths = campaign_schema()["properties"]["paths"]
     assert paths == written and paths["items"]["enum"] == list(LAB.by_name)
     assert all(
         path in paths["description"] and path in paths["items"]["description"]

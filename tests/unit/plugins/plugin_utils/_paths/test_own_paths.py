@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._paths import own_paths
+from ansible_collections.offload.lab.plugins.plugin_utils._paths import lab_paths, own_paths
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.evidence import expected
 
@@ -106,7 +106,7 @@ def test_hosts_without_a_tunnel():
     own_path = own_paths.own_paths(walks)["pods"]
     assert (own_path["vni"], own_path["mtu"], own_path["classes"]) == (None, 9000, ["underlay"])
     assert own_path["nodes"]["a"]["devices"]["underlay"] == [{"name": "bond0"}, {"name": "eth1"}]
-    (path,) = own_paths.as_paths({"pods": own_path})
+    (path,) = lab_paths.as_paths({"pods": own_path})
     assert not path.tunnelled and path.mtu(1500) == 9000
 
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.result import PacketCounts
-from ansible_collections.offload.lab.plugins.plugin_utils._report import counted
+from ansible_collections.offload.lab.plugins.plugin_utils._report import quantities
 
-NAMED = counted.Named("off", {"off": "all off", "on": "tso"})
+NAMED = quantities.Named("off", {"off": "all off", "on": "tso"})
 
 
 def counts(profile, per_mb, *, cut=0.0, merged=0.0, checksum_left=1.0, cpu=None, end="client"):
@@ -36,7 +36,7 @@ def table(rows, outcome="better"):
 
 def test_an_effect_in_packets():
     rows = [counts("off", 712.4, cpu=1.24), counts("on", 22.6, cut=20.1, cpu=25.6)]
-    assert counted.explained(table(rows), NAMED) == (
+    assert quantities.explained(table(rows), NAMED) == (
         "Packets per MB at the client: all off 712, the device cut 0, 1.2 µs of CPU time each; "
         "tso 23, the device cut 20, 26 µs of CPU time each."
     )
@@ -44,7 +44,7 @@ def test_an_effect_in_packets():
 
 def test_what_gro_merged_is_named_where_it_merged():
     rows = [counts("off", 712.4, end="server"), counts("on", 72.4, merged=640.0, end="server")]
-    assert counted.explained(table(rows), NAMED) == (
+    assert quantities.explained(table(rows), NAMED) == (
         "Packets per MB at the server: all off 712, GRO merged 0; tso 72, GRO merged 640."
     )
 
@@ -61,16 +61,16 @@ def test_what_gro_merged_is_named_where_it_merged():
     ],
 )
 def test_whether_a_setting_without_an_effect_acts(row, sentence):
-    text = counted.explained(table([counts("off", 712.4), row], "same"), NAMED)
+    text = quantities.explained(table([counts("off", 712.4), row], "same"), NAMED)
     assert text.endswith(sentence)
 
 
 def test_a_folder_without_counts():
-    assert counted.explained(table(None), NAMED) == ""
+    assert quantities.explained(table(None), NAMED) == ""
 
 
 def test_many_profiles_are_not_all_listed():
     names = {name: name for name in ("off", *"abcde")}
     rows = [counts(name, 100.0) for name in names]
-    text = counted.explained(table(rows), counted.Named("off", names))
+    text = quantities.explained(table(rows), quantities.Named("off", names))
     assert text.endswith("c 100; ….") and "d 100" not in text

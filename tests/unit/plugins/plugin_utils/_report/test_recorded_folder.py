@@ -13,9 +13,9 @@ import shutil
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
-    load_campaign,
     read_campaign,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import load_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     differences,

@@ -9,8 +9,8 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
+    with_engine,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.chosen import with_engine
 from ansible_collections.offload.lab.plugins.plugin_utils._lab.tunnels import InTunnel
 from ansible_collections.offload.lab.plugins.plugin_utils._request.hosts import (
     refused,

@@ -30,8 +30,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.visits impor
     longest_visit_seconds,
     visit_seconds,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._exports import junit
-from ansible_collections.offload.lab.plugins.plugin_utils._report import search_section
+from ansible_collections.offload.lab.plugins.plugin_utils._exports import pipeline
+from ansible_collections.offload.lab.plugins.plugin_utils._report import sections
 from ansible_collections.offload.lab.plugins.plugin_utils._report.quantities import shown_tables
 from ansible_collections.offload.lab.plugins.plugin_utils._search import decide
 from ansible_collections.offload.lab.tests.instruments.simulation import searching
@@ -113,8 +113,8 @@ def test_the_best_set_is_nominated_confirmed_and_told(searched):
     assert recommended.score.low < np.exp(truth(recommended.levels)) < recommended.score.high
     assert set(analysis.error_rate.by_kind) == {"comparisons", "sets"}
     names = analysis.names
-    sentences, table = search_section.section(analysis)
-    assert len(table["rows"]) == -(-len(decided["rounds"]) // search_section.IN_A_ROW) + 1
+    sentences, table = sections.search_section(analysis)
+    assert len(table["rows"]) == -(-len(decided["rounds"]) // sections.IN_A_ROW) + 1
     visited = "; ".join(row["cells"][4] for row in table["rows"][:-1]).split("; ")
     assert visited == [
         names[visit["profile"]] for round_ in decided["rounds"] for visit in round_["visits"]
@@ -144,7 +144,7 @@ def test_the_report_of_a_search_shows_what_was_confirmed_and_names_what_was_only
     assert {row.profile for row in recommended.against} == confirmed - {recommended.name}
     cases = [
         case
-        for case in ElementTree.fromstring(junit.campaign(analysis)).iter("testcase")
+        for case in ElementTree.fromstring(pipeline.junit(analysis)).iter("testcase")
         if "effect of" in case.get("name")
     ]
     assert len(cases) == len(confirmed) and not any(
@@ -156,7 +156,7 @@ def test_a_search_without_a_confirmation_has_a_report_that_claims_nothing(search
     plan, _machine, decided, record = searched
     analysis = analyse(with_search(plan, decided), record)
     assert analysis.recommendation.why == "a search recommends only what was confirmed"
-    sentences, _table = search_section.section(analysis)
+    sentences, _table = sections.search_section(analysis)
     assert sentences[1].startswith("Nominated, but not visited again: ")
     assert analysis.names[decided["nominees"][0]["name"]] in sentences[1]
     [table] = shown_tables(analysis, ())

@@ -10,8 +10,10 @@ import itertools
 import numpy as np
 import pytest
 
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.family import Family
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import table_scale
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import (
+    Family,
+    table_scale,
+)
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.signflip import order_p
 
 NAN = float("nan")

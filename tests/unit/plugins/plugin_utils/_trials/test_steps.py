@@ -19,7 +19,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.confirmation
     confirmation_of,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import summary
+from ansible_collections.offload.lab.plugins.plugin_utils._campaign.pace import summary
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import steps
 
 PAIRS = [{"client": "node1", "server": "node2"}]
