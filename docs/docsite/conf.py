@@ -35,7 +35,8 @@ html_extra_path = ["example"]
 html_title = f"offload.lab {version}"
 html_theme_options = {
     "navigation_with_keys": True,
-    # A site is that of one version, and each leads to the newest pages.
+    "top_of_page_buttons": [],  # the link to the source takes a narrow page's heading half of its width
+    # A site has one version, and leads to the newest pages.
     "announcement": f'Version {version}. <a href="{COLLECTION["documentation"]}">The newest pages</a>',
 }
 myst_enable_extensions = ["colon_fence"]

@@ -163,7 +163,7 @@ class ActionModule(ActionBase):
             "probe": None if collect else options["probe"],
             "forwarder": None if collect else options["forwarder"],
             "watch": work.sights["watch"],
-            "look": None if collect or work.seen else work.sights["look"],
+            "sampling": None if collect or work.seen else work.sights["sampling"],
             "reach": work.reach(cells, collect),
             "engines": work.engines(cells),
             "token": options["token"],

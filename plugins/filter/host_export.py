@@ -21,7 +21,7 @@ def host_export(
     campaign: str,
     host: str,
     classes: Mapping[str, Any],
-    found: Mapping[str, Any],
+    devices: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what is recommended for a host as a file of another tool, and what is not in it."""
     if tool not in FORMATS:
@@ -30,7 +30,7 @@ def host_export(
         )
     file, write = FORMATS[tool]
     # Ansible's texts know where they come from; YAML takes plain ones only.
-    plain = json.loads(json.dumps([settings, classes, found]))
+    plain = json.loads(json.dumps([settings, classes, devices]))
     try:
         export = write(host_settings(campaign, host, *plain))
     except InputError as error:

@@ -184,7 +184,7 @@ def found(module: AnsibleModule) -> Returned:
         end["runtime"] = chosen
         paths += followed(end, module.params["others"])
     tunnels, notes = discover.all_tunnels()
-    carrying = management.look()
+    carrying = management.find()
     for note in [*notes, management.warning(carrying)]:
         if note:
             module.warn(note)

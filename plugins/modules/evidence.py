@@ -154,7 +154,7 @@ def gather(module: AnsibleModule) -> Returned:
         return {"changed": False, "packets": {}}
     probe = Probe(params["probe"]["address"], params["probe"]["port"], params["probe"]["token"])
     try:
-        return {"changed": False, "packets": evidence.look(params, probe)}
+        return {"changed": False, "packets": evidence.sample(params, probe)}
     finally:
         probe.close()
 

@@ -176,7 +176,7 @@ members:
       type: list
       elements: str
       returned: always
-    rests:
+    lost_without:
       description: By each of them the partners that are lost with it.
       type: dict
       returned: always
@@ -192,7 +192,7 @@ members:
       pairs: [{client: node1, server: node2}]
       partners: [node2]
       needed: [node2]
-      rests: {node2: [node2]}
+      lost_without: {node2: [node2]}
       elsewhere: []
 homes:
   description: By tenant that is a host its node.

@@ -45,8 +45,8 @@ options:
     default: planned
   block:
     description:
-      - Return what is left of the block with this number. If a look is due it comes first, and factors that it settles
-        leave the plan. Needs O(mtu).
+      - Return what is left of the block with this number. If an interim test is due it comes first. Factors that it
+        settles leave the plan. Needs O(mtu).
     type: int
   mtu:
     description: With O(block), its MTU of the underlay in bytes.

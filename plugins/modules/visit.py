@@ -52,8 +52,8 @@ options:
     type: int
   visit:
     description:
-      - Number of the visit in the block, from 1. What the machine spoilt in it is measured again at once, within the
-        plan's C(remeasure), under a number beyond the block's visits.
+      - Number of the visit in the block, from 1. Trials that the machine spoilt are measured again immediately,
+        within the plan's C(remeasure), under a number beyond the block's visits.
     type: int
   cells:
     description: What to measure, in this order. Filled from O(plan) when that is given.
@@ -116,7 +116,7 @@ options:
   devices:
     description:
       - With O(plan), the devices of C(client) and C(server) by class, as M(offload.lab.lab_node) returns them. The
-        paths of O(look) and the devices of O(watch) follow from them.
+        paths of O(sampling) and the devices of O(watch) follow from them.
     type: dict
   port:
     description: With O(plan), the netservers' TCP port.
@@ -174,12 +174,11 @@ options:
       devices:
         description: Its devices by class.
         type: dict
-  look:
+  sampling:
     description:
       - With O(probe), sample packets before the first cell, as M(offload.lab.evidence) does and with its options
-        C(paths), C(tests), C(seconds), C(vxlan_port), all of them but C(paths) where O(devices) is given. What is seen
-        is kept with each trial.
-      - It saves that module a task of its own. Where nothing is left to measure, nothing is sampled.
+        C(paths), C(tests), C(seconds), C(vxlan_port). With O(devices) leave out C(paths). Each trial keeps the samples.
+      - This saves a task of M(offload.lab.evidence). If no cell is left to measure, nothing is sampled.
     type: dict
     suboptions:
       tests:
@@ -216,7 +215,7 @@ options:
       - What was learned at the visit and is kept with each of its trials. C(settings) by end (V(client), V(server)) is
         the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(uplink) the uplink,
         C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is the one of
-        M(offload.lab.evidence) where O(look) does not sample them.
+        M(offload.lab.evidence) where O(sampling) does not sample them.
       - Of tenants that are hosts C(homes) names the node by end, and C(beside) is what M(offload.lab.ethtool) returned
         there.
     type: dict
@@ -343,8 +342,8 @@ progress:
   returned: where trials of a plan were measured
   type: str
   sample: "node1-node2: block 3/10 visit 4/12 [tso=off], 12 min left"
-looked_s:
-  description: Seconds that O(look) took, 0 where nothing was sampled.
+sampled_s:
+  description: Seconds that O(sampling) took, 0 where nothing was sampled.
   returned: success
   type: float
   sample: 0.81
@@ -437,7 +436,11 @@ def strike_at(server: Probe | None) -> strikes.Strike | None:
     if strike:
         return strike
     if server is None:
-        raise LabError("the other end has no probe that answers", "probe")
+        raise LabError(
+            "the other end has no probe that answers",
+            "probe",
+            "Open its port, or run playbook lab.",
+        )
     there: dict[str, strikes.Strike | None] = server.ask("strike")
     return there["strike"]
 
@@ -578,21 +581,21 @@ def sampled(
     cannot be asked.
     """
     began = time.time()
-    if not server or not module.params["look"]:
+    if not server or not module.params["sampling"]:
         return {}
-    paths = [path for path in module.params["look"]["paths"] if path["address"] not in dead]
-    options: Any = {**module.params["look"], "paths": paths, "token": module.params["token"]}
+    paths = [path for path in module.params["sampling"]["paths"] if path["address"] not in dead]
+    options: Any = {**module.params["sampling"], "paths": paths, "token": module.params["token"]}
     try:
-        packets = evidence.look(options, server, forwarder)
+        packets = evidence.sample(options, server, forwarder)
     except OSError as error:
         if not path_is_tested(module.params):
             raise
         module.warn(f"The probe at {server.where} stopped answering ({error}). {UNSEEN}")
         return {}
-    return {"packets": packets, "looked_s": round(time.time() - began, 3)}
+    return {"packets": packets, "sampled_s": round(time.time() - began, 3)}
 
 
-def look_and_measure(module: AnsibleModule, cells: list[Checked]) -> Returned:
+def sample_and_measure(module: AnsibleModule, cells: list[Checked]) -> Returned:
     params = module.params
     server = probe_of(module, params["probe"])
     forwarder = probe_of(module, between(params))
@@ -635,8 +638,8 @@ def collect_and_measure(module: AnsibleModule) -> Returned:
     """Collect what is left in the spool, and measure what is not in it."""
     params = module.params
     cells = checked(params["cells"])
-    if params["look"]:
-        evidence.check(params["look"])
+    if params["sampling"]:
+        evidence.check(params["sampling"])
     if module.check_mode:
         return {"changed": False, "planned": planned(cells)}
     spooled = spool.collect(params["spool"], params["campaign"]) if params["collect"] else {}
@@ -654,7 +657,7 @@ def collect_and_measure(module: AnsibleModule) -> Returned:
     if cells:
         try:
             with trial_watch.needed(params["probe"], forwarder=between(params)):
-                result.update(look_and_measure(module, cells))
+                result.update(sample_and_measure(module, cells))
         except LabError:
             sign_of_life.explain()
             raise

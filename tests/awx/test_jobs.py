@@ -170,20 +170,20 @@ def test_other_templates(awx_lab):
 def test_the_artifacts_of_integrity_are_its_verdicts(awx_lab):
     """One job, from the check to its answer: nothing is broken on a path without a tunnel."""
     awx_lab.finish(awx_lab.launch("job_templates", "offload.lab lab"))
-    found = awx_lab.lab.state()
-    given = {
+    state_before = awx_lab.lab.state()
+    answers = {
         "offload_lab_survey_paths": ["physical"],
         "offload_lab_survey_factors": "gro",
         "offload_lab_survey_blocks": 1,
     }
-    job = awx_lab.launch("job_templates", "offload.lab integrity", given)
+    job = awx_lab.launch("job_templates", "offload.lab integrity", answers)
     awx_lab.finish(job)
     artifacts = job["artifacts"]
     (path,) = artifacts["offload_lab_payload"]["paths"]
     assert (path["path"], path["verdict"], path["blames"]) == ("physical", "clean", [])
     assert [bound["setting"] for bound in path["bounds"]] == ["gro"]
     assert artifacts["offload_lab_headline"].startswith("Clean over physical")
-    assert list(differences(found, awx_lab.lab.state())) == []
+    assert list(differences(state_before, awx_lab.lab.state())) == []
 
 
 def recorded(store, name):

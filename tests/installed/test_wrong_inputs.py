@@ -184,7 +184,7 @@ WRONG = {
     "an address with a length": (
         "lab",
         variables(underlay_address="198.18.0.1/24"),
-        "without prefix length",
+        "without a prefix length",
     ),
     "a port without its address": (
         "lab",

@@ -238,7 +238,7 @@ def has_instruction(text):
 
 
 def text_of(node):
-    """Return the text of an expression, with "…" for a value; None where all of it is a value."""
+    """Return the text of an expression, with "…" for a value; None for a single value."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -251,13 +251,15 @@ def text_of(node):
 def errors_without_advice(folder):
     """Return ``FILE:LINE: WHAT IS WRONG`` of each error that says no user what to do.
 
-    An advice that is a value, such as a constant of the file, counts as given.
+    An advice that is a value, such as a constant of the file, counts as given. An error whose whole
+    text is a value passes another message on, with its advice.
     """
     rows = [(place, what, advice, text_of(advice)) for place, what, advice in raised_errors(folder)]
     return [
         f"{place}: {text_of(what)!r}, {text!r}"
         for place, what, advice, text in rows
-        if advice is None or (text is not None and not has_instruction(text))
+        if text_of(what) is not None
+        and (advice is None or (text is not None and not has_instruction(text)))
     ]
 
 

@@ -271,11 +271,11 @@ def cases():
             yield pytest.param(name, where, marks=() if where == by_day else pytest.mark.nightly)
 
 
-@pytest.mark.parametrize("name, place", list(cases()))
-def test_a_server_lives_on_and_serves_its_client(packages, network, name, place):
+@pytest.mark.parametrize("name, attacker", list(cases()))
+def test_a_server_lives_on_and_serves_its_client(packages, network, name, attacker):
     argv, clients = SERVERS[name]
     with served(argv) as server:
-        attack = Attack(server, place)
+        attack = Attack(server, attacker)
         served_while_attacked = 0
         while attack.goes_on():
             use(clients)
@@ -283,7 +283,7 @@ def test_a_server_lives_on_and_serves_its_client(packages, network, name, place)
         received = attack.received()
         assert served_while_attacked and server.poll() is None
         assert attack.most_memory < MOST_MEMORY
-        if not WHERE[place][1]:
+        if not WHERE[attacker][1]:
             assert received < SAID.get(name, FEW)
         use(clients)
         assert is_at_rest()

@@ -38,7 +38,9 @@ def name(value: Any, what: str) -> str:
     """
     if not isinstance(value, str) or not NAME.match(value):
         raise InputError(
-            "not a name of at most 64 letters, digits, '.', '_' and '-'", f"{what} {shown(value)}"
+            "not a name of at most 64 letters, digits, '.', '_' and '-'",
+            f"{what} {shown(value)}",
+            "Choose another name.",
         )
     return value
 
@@ -51,6 +53,7 @@ def label(value: Any, what: str) -> str:
         raise InputError(
             "not a name of at most 120 letters, digits and the signs ._=,:@+-",
             f"{what} {shown(value)}",
+            "Choose another name.",
         )
     return value
 
@@ -67,10 +70,16 @@ def number(value: Any, what: str, least: float, most: float, kind: type = int) -
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"not a {'whole number' if kind is int else 'number'}", f"{what} {shown(value)}"
+            f"not a {'whole number' if kind is int else 'number'}",
+            f"{what} {shown(value)}",
+            f"Give a number between {least} and {most}.",
         )
     if not least <= checked <= most:
-        raise InputError(f"not between {least} and {most}", f"{what} {shown(value)}")
+        raise InputError(
+            f"not between {least} and {most}",
+            f"{what} {shown(value)}",
+            f"Give a number between {least} and {most}.",
+        )
     return checked
 
 
@@ -82,7 +91,9 @@ def size(value: Any, what: str) -> int:
         else None
     )
     if not match:
-        raise InputError("not a size in bytes, such as 16384, 16K or 1M", f"{what} {shown(value)}")
+        raise InputError(
+            "not a size in bytes", f"{what} {shown(value)}", "Write it like 16384, 16K or 1M."
+        )
     return number(int(match.group(1)) * FACTORS[match.group(2).upper()], what, *BYTE_RANGE)
 
 
@@ -92,7 +103,7 @@ def boolean(value: Any, what: str) -> bool:
         return value
     word = str(value).strip().lower()
     if word not in ON + OFF:
-        raise InputError("neither on nor off", f"{what} {shown(value)}")
+        raise InputError("neither on nor off", f"{what} {shown(value)}", "Give on or off.")
     return word in ON
 
 
@@ -109,7 +120,9 @@ def unique(values: Iterable[Any], what: str) -> None:
 def mapping(value: Any, what: str, keys: Sequence[str]) -> Checked:
     """Return a mapping whose keys are all known."""
     if not isinstance(value, dict):
-        raise InputError("not a mapping", f"{what} {shown(value)}")
+        raise InputError(
+            "not a mapping", f"{what} {shown(value)}", f"Use the keys {', '.join(keys)}."
+        )
     for key in value:
         if key not in keys:
             raise InputError(f"unknown key {shown(key)}", what, f"Use {', '.join(keys)}.")

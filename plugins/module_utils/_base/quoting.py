@@ -32,7 +32,9 @@ def one_line(text: object) -> str:
     """
     value = str(text)
     if not value.isprintable():
-        raise InputError("has a line break or a control character", repr(value)[:80])
+        raise InputError(
+            "has a line break or a control character", repr(value)[:80], "Remove the character."
+        )
     return value
 
 

@@ -40,7 +40,11 @@ def batch(lines: Iterable[str], netns: str | None = None, program: str = "ip") -
     text = ""
     for line in lines:
         if BATCH_SIGN.search(line):
-            raise InputError("has a sign that ip -batch does not take unchanged", shown_value(line))
+            raise InputError(
+                "has a sign that ip -batch does not take unchanged",
+                shown_value(line),
+                "Rename the device or namespace.",
+            )
         text += line + "\n"
     return [Step([program, "-batch", "-"], text, netns)] if text else []
 

@@ -183,12 +183,16 @@ def _confidence(value: Any) -> Confidence | None:
     level = number(confidence.get("level", 99), "confidence level", LEVELS[0], LEVELS[-1])
     if level not in LEVELS:
         raise InputError(
-            "netperf has confidence levels 95 and 99 only", f"confidence level {level}"
+            "netperf has confidence levels 95 and 99 only",
+            f"confidence level {level}",
+            "Use 95 or 99.",
         )
     least = number(confidence.get("iterations_min", 3), "iterations_min", *ITERATIONS)
     most = number(confidence.get("iterations_max", 10), "iterations_max", *ITERATIONS)
     if least > most:
-        raise InputError("iterations_min is larger than iterations_max", f"{least} and {most}")
+        raise InputError(
+            "iterations_min is larger than iterations_max", f"{least} and {most}", "Swap the two."
+        )
     return {
         "level": level,
         "width_percent": number(confidence.get("width_percent", 5), "width_percent", *WIDTH, float),
@@ -207,7 +211,7 @@ def _sizes(values: Mapping[str, Any], test: str) -> dict[str, int]:
             raise InputError(
                 f"cannot be combined with {test}",
                 key,
-                "Streams have message_size, requests have request_size and response_size.",
+                "Use message_size for streams, and request_size and response_size for requests.",
             )
     for key in ("message_size", *REQUEST_SIZES):
         if test.startswith("UDP_") and sizes.get(key, 0) > MAX_UDP_PAYLOAD:
@@ -215,6 +219,7 @@ def _sizes(values: Mapping[str, Any], test: str) -> dict[str, int]:
                 f"{sizes[key]} bytes do not fit a UDP datagram, which carries at most "
                 f"{MAX_UDP_PAYLOAD}",
                 key,
+                "Give a smaller size.",
             )
     return sizes
 
@@ -267,7 +272,9 @@ def checked(value: Any) -> Load:
     bidirectional = boolean(value.get("bidirectional", False), "bidirectional")
     if bidirectional and test != "TCP_STREAM":
         raise InputError(
-            "only TCP_STREAM can run in both directions simultaneously", f"bidirectional {test}"
+            "only TCP_STREAM can run in both directions simultaneously",
+            f"bidirectional {test}",
+            "Remove bidirectional, or use TCP_STREAM.",
         )
     load: dict[str, Any] = {
         "name": label(value.get("name", test.lower()), "workload name"),
@@ -325,7 +332,9 @@ def _interim(value: Any, load: Load) -> float | None:
     interim = number(value, "interim", *INTERIM, float)
     if load["confidence"]:
         raise InputError(
-            "interim results cannot be combined with confidence iterations", load["name"]
+            "interim results cannot be combined with confidence iterations",
+            load["name"],
+            "Remove interim or confidence.",
         )
     return interim
 
@@ -356,7 +365,11 @@ def endpoint(value: Any) -> Endpoint:
     local = str(network.address(value["local"], "local address")) if value.get("local") else None
     address = str(network.address(value.get("address"), "netserver address"))
     if local and (":" in local) != (":" in address):
-        raise InputError("one address is IPv4 and the other IPv6", f"{local} and {address}")
+        raise InputError(
+            "one address is IPv4 and the other IPv6",
+            f"{local} and {address}",
+            "Give two addresses of one version.",
+        )
     return {
         "netns": network.namespace_name(value["netns"]) if value.get("netns") else None,
         "local": local,

@@ -40,7 +40,7 @@ def check_netns(netns: str | None) -> None:
     """Raise :class:`InputError` if there is no network namespace of that name."""
     if netns and not os.path.exists(path_of(netns)):
         raise InputError(
-            "there is no such network namespace", netns, "'ip netns' lists those that exist."
+            "there is no such network namespace", netns, "Choose one that 'ip netns' lists."
         )
 
 
@@ -97,7 +97,7 @@ def read_features(
             raise InputError(
                 "there is no such network device",
                 device_key(name, netns),
-                "'ip link' lists those that exist.",
+                "Choose one that 'ip link' lists.",
             )
         if not features:
             raise CommandError(

@@ -18,6 +18,7 @@ from .netns import inside
 
 # sbin is not on every user's PATH, and tools of other languages must not change what we parse.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+BY_HAND = "Run this command by hand on the node."
 
 
 # What these print may hold secrets of the host, so no message shows it.
@@ -120,7 +121,7 @@ def run(
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise CommandError(f"did not end within {timeout} s", in_netns(argv, netns))
+        raise CommandError(f"did not end within {timeout} s", in_netns(argv, netns), to_do=BY_HAND)
     if check and process.returncode != 0:
         reason = (err or _shown(argv, out)).strip()
         raise CommandError(
@@ -128,6 +129,7 @@ def run(
             in_netns(argv, netns),
             process.returncode,
             err,
+            BY_HAND,
         )
     return CommandResult(argv, process.returncode, out, err)
 
@@ -217,6 +219,7 @@ def apply(steps: Iterable[Step]) -> list[CommandResult]:
                 in_netns(step.argv, step.netns),
                 result.rc,
                 result.err,
+                BY_HAND,
             )
         if step.argv[0] == "ovs-vsctl" and "Error detected" in result.err:
             # ovs-vsctl exits with 0 when the database took the change and ovs-vswitchd could not

@@ -127,7 +127,7 @@ def _inside(end: PathEnd) -> tuple[str, list[str]]:
         name = network.namespace_name(end["netns"])
         if host_netns.inode(host_netns.path_of(name)) is None:
             raise InputError(
-                "there is no such network namespace", name, "ip netns shows those that have a name."
+                "there is no such network namespace", name, "Choose one that 'ip netns' lists."
             )
         return name, ["ip", "-netns", name]
     pid = _process(end)
@@ -135,7 +135,9 @@ def _inside(end: PathEnd) -> tuple[str, list[str]]:
         return "", ["ip"]
     file = f"/proc/{pid}/ns/net"
     if host_netns.inode(file) is None:
-        raise InputError("there is no such process", f"pid {pid}", "It may have ended: look again.")
+        raise InputError(
+            "there is no such process", f"pid {pid}", "Give the process ID of a program that runs."
+        )
     if host_netns.inode(file) == host_netns.inode(host_netns.path_of(None)):
         return "", ["ip"]
     return _named(file) or file, ["nsenter", f"--net={file}", "ip"]
@@ -208,7 +210,7 @@ def find(end: PathEnd) -> FoundPath:
         raise InputError(
             f"there is no route to {address}",
             end.get("name", ""),
-            "Is the address right, and the namespace the one that sends?",
+            "Correct the address, or the namespace in which the path begins.",
         )
     network.device_name(route["dev"], f"device on path {end.get('name') or address}")
     spaces = _spaces(name, argv)

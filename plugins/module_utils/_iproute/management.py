@@ -171,7 +171,7 @@ class Management(NamedTuple):
     assumed: bool  # they carry the default routes, since there is no SSH session
 
 
-def look() -> Management:
+def find() -> Management:
     """Return the devices that carry the controller's connection, or that may carry it."""
     text = connection()
     if text is not None:
@@ -215,7 +215,7 @@ def check(changed: Iterable[str], allow: Iterable[str]) -> None:
     """
     if not any("/" not in name for name in changed):
         return
-    carrying = look()
+    carrying = find()
     why = "is on a default route, so it perhaps carries" if carrying.assumed else "carries"
     for name in carrying.devices:
         if name in changed and name not in allow:

@@ -64,7 +64,7 @@ def sandbox_of(text: str, namespace: str, name: str) -> str:
     raise InputError(
         "does not run on this node",
         f"pod {namespace}/{name}",
-        "kubectl get pods -o wide shows on which node it runs.",
+        "See where it runs: kubectl get pods -o wide.",
     )
 
 
@@ -73,7 +73,7 @@ def process_by_crictl(text: str, what: str) -> int:
     pid = _mapping(_read(text, "crictl inspect").get("info")).get("pid")
     if not isinstance(pid, int) or isinstance(pid, bool) or pid < 1:
         raise InputError(
-            "has no process", what, "Is it running? crictl inspect shows its info.pid."
+            "has no process", what, "See whether it runs: crictl inspect shows its info.pid."
         )
     return pid
 
@@ -201,4 +201,4 @@ def process_of(containers: Collection[str], tasks: str, what: str) -> int:
         container, pid, status, *_more = [*line.split(), "", "", ""]
         if container in containers and status == "RUNNING" and pid.isdecimal() and int(pid) > 0:
             return int(pid)
-    raise InputError("does not run on this node", what, "ctr tasks list shows what runs.")
+    raise InputError("does not run on this node", what, "See what runs: ctr tasks list.")

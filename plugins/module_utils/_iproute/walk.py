@@ -60,7 +60,7 @@ class TunnelDevice(TypedDict):
     kind: str
     id: int | None  # the VNI
     port: int | None  # UDP
-    remote: str | None  # None where it learns them, or an agent tells
+    remote: str | None  # None if the tunnel learns its remotes, or an agent sets them
     under: str | None  # the device that its packets leave by
 
 

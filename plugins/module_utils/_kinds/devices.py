@@ -103,7 +103,7 @@ def _of_class(
         raise InputError(
             "the node has no device of this class",
             f"class {name}",
-            f"Its classes: {', '.join(sorted(classes))}.",
+            f"Use one of {', '.join(sorted(classes))}.",
         )
     return classes[name]
 

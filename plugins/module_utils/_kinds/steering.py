@@ -74,7 +74,7 @@ def wanted_mask(cpus: str, online: str) -> int:
         )
     if value >> (max(parse_cpus(online)) + 1):
         raise InputError(
-            "has CPUs that this node lacks", f"cpus {cpus!r}", f"Its CPUs are {online.strip()}."
+            "has CPUs that this node lacks", f"cpus {cpus!r}", f"Use CPUs of {online.strip()}."
         )
     return value
 

@@ -122,7 +122,7 @@ def _fitting_mtu(name: str, requested: int | None, underlay: Link, version: int)
         raise InputError(
             f"an MTU of {mtu} does not fit",
             name,
-            f"{underlay['name']} carries {underlay['mtu']} bytes, which leaves {network.MIN_MTU} to "
+            f"{underlay['name']} carries {underlay['mtu']} bytes. Use an MTU of {network.MIN_MTU} to "
             f"{carried} inside VXLAN.",
         )
     return mtu

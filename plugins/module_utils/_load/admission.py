@@ -35,7 +35,7 @@ class Admission(NamedTuple):
     algorithms: list[str]  # of TCP, that the server may set; none where it does not say
 
 
-class Place(NamedTuple):
+class Door(NamedTuple):
     """Where a server's door is, and from where it is reached."""
 
     netns: str | None
@@ -44,15 +44,15 @@ class Place(NamedTuple):
     port: int
 
 
-def places(engine: Engine, lines: Sequence[Line]) -> list[Place]:
+def doors_of(engine: Engine, lines: Sequence[Line]) -> list[Door]:
     """Return the doors that processes of a cell pass, each once."""
-    found = []
+    doors = []
     for line in lines:
         port = engine.door_port(line)
         if port:
             end = line.end
-            found.append(Place(end["netns"], end["local"], end["address"], port))
-    return list(dict.fromkeys(found))
+            doors.append(Door(end["netns"], end["local"], end["address"], port))
+    return list(dict.fromkeys(doors))
 
 
 def variables(engine: Engine, token: str) -> dict[str, str]:
@@ -60,12 +60,12 @@ def variables(engine: Engine, token: str) -> dict[str, str]:
     return {TOKEN_VARIABLE: token} if token and engine.reads_token else {}
 
 
-def _ask(place: Place, token: str, seconds: float) -> Admission | None:
+def _ask(door: Door, token: str, seconds: float) -> Admission | None:
     """Return the connection on which the door has answered, None where it closed it."""
-    source = (place.local, 0) if place.local else None
-    with host_netns.inside(place.netns):
+    source = (door.local, 0) if door.local else None
+    with host_netns.inside(door.netns):
         connection = socket.create_connection(
-            (place.address, place.port), timeout=seconds, source_address=source
+            (door.address, door.port), timeout=seconds, source_address=source
         )
     try:
         connection.sendall(f"{token}\n".encode())
@@ -89,13 +89,13 @@ def _unanswered(error: ConnectionError, where: str) -> LabError:
     )
 
 
-def _enter(engine: Engine, place: Place, token: str) -> Admission:
-    where = f"{engine.server} {place.address} port {place.port}"
+def _enter(engine: Engine, door: Door, token: str) -> Admission:
+    where = f"{engine.server} {door.address} port {door.port}"
     soon = time.monotonic() + SOON_S
     until = time.monotonic() + ANSWER_S
     while True:
         try:
-            admission = _ask(place, token, max(0.1, until - time.monotonic()))
+            admission = _ask(door, token, max(0.1, until - time.monotonic()))
         except ConnectionError as error:  # it ends what served another cell, or too many wait
             if time.monotonic() > until:
                 raise _unanswered(error, where)
@@ -110,7 +110,7 @@ def _enter(engine: Engine, place: Place, token: str) -> Admission:
             raise LabError(
                 "refuses this client: its address or its token is not one that the server knows",
                 where,
-                "Behind a NAT, name the address that the server sees in offload_lab_more_peers.",
+                "If there is a NAT: Add the address that the server sees to offload_lab_more_peers.",
             )
         return admission
 
@@ -123,7 +123,7 @@ def _leave(connection: socket.socket) -> None:
         connection.recv(1)
 
 
-def _check_algorithm(engine: Engine, place: Place, admission: Admission, name: str) -> None:
+def _check_algorithm(engine: Engine, door: Door, admission: Admission, name: str) -> None:
     """Raise LabError where the server may not set the algorithm of a workload: netserver would go on
     with another one.
     """
@@ -131,7 +131,7 @@ def _check_algorithm(engine: Engine, place: Place, admission: Admission, name: s
     if name and allowed and name not in allowed:
         raise LabError(
             f"may not use the TCP algorithm {name}: its process has no privileges",
-            f"{engine.server} {place.address} port {place.port}",
+            f"{engine.server} {door.address} port {door.port}",
             f"Allow it there: sysctl net.ipv4.tcp_allowed_congestion_control='{' '.join(allowed)} {name}'",
         )
 
@@ -144,8 +144,8 @@ def admitted(
     workload asks of TCP. Without a token there is no door: such a server is not ours.
     """
     with contextlib.ExitStack() as stack:
-        for place in places(engine, lines) if token else ():
-            admission = _enter(engine, place, token)
+        for door in doors_of(engine, lines) if token else ():
+            admission = _enter(engine, door, token)
             stack.callback(_leave, admission.connection)
-            _check_algorithm(engine, place, admission, algorithm)
+            _check_algorithm(engine, door, admission, algorithm)
         yield

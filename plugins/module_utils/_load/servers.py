@@ -297,7 +297,11 @@ def require_free(servers: Iterable[Server], check_mode: bool = False) -> None:
                 "Stop it (ss -ltnp shows which), or choose another port.",
             )
         if error:
-            raise InputError(f"cannot listen ({os.strerror(error)})", name(server))
+            raise InputError(
+                f"cannot listen ({os.strerror(error)})",
+                name(server),
+                "Choose another port or address.",
+            )
 
 
 def _start(server: Server, access: Access, inherited: tuple[int, ...]) -> subprocess.Popen[str]:
@@ -342,7 +346,7 @@ def start_all(servers: Sequence[Server], access: Access) -> None:
                 raise LabError(
                     "did not begin to listen",
                     name(server),
-                    "Its process runs as user nobody (65534): see whether that user may run "
+                    "See whether user nobody (65534) may run "
                     f"{script.PYTHON} and {engine.served_by}.",
                 )
 

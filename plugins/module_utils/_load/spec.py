@@ -34,7 +34,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "seconds": {"type": "float", "default": 0.3},
     "vxlan_port": {"type": "int", "default": network.VXLAN_PORT},
 }
-LOOK: dict[str, dict[str, Any]] = {
+SAMPLING: dict[str, dict[str, Any]] = {
     **SAMPLES,
     "paths": {"type": "list", "elements": "dict"},
     "engine": {"type": "str"},
@@ -70,7 +70,7 @@ SPEC: dict[str, dict[str, Any]] = {
         "type": "dict",
         "options": {**PROBE, "name": {"type": "str"}, "devices": {"type": "dict"}},
     },
-    "look": {"type": "dict", "options": LOOK},
+    "sampling": {"type": "dict", "options": SAMPLING},
     "watch": {"type": "dict"},
     "evidence": {"type": "dict"},
     "expect": {"type": "dict", "options": EXPECT},

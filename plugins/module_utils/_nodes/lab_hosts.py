@@ -159,7 +159,7 @@ def _checked_network(underlay: str, nodes: int, ports: int) -> Network:
         raise InputError(
             f"{nodes} nodes are not in the range 1 to {most}, the addresses of {network}",
             "nodes",
-            f"A larger network has room for more, up to {MOST_NODES}.",
+            f"Use fewer nodes, or a larger network (up to {MOST_NODES} nodes).",
         )
     if not 1 <= ports <= MOST_PORTS:
         raise InputError(

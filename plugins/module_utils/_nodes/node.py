@@ -289,5 +289,5 @@ def check_mtu(name: str, mtu: int, addresses: Iterable[network.Interface]) -> No
         raise InputError(
             f"the MTU {mtu} is too small for IPv6",
             name,
-            f"IPv6 needs {network.MIN_MTU_IPV6} or more.",
+            f"Use {network.MIN_MTU_IPV6} or more.",
         )

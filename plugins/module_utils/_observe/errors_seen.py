@@ -24,7 +24,7 @@ from .._host import netlink, netns
 Counters = Dict[str, int]
 # Not /proc/self: a thread may be in another network namespace than its process.
 NET = "/proc/thread-self/net"
-# Of each row of snmp and netstat what tells of damage or loss.
+# The counters of damage or loss in snmp and netstat, by row.
 KEPT = {
     "Ip": ("InHdrErrors", "InDiscards", "OutDiscards", "ReasmFails", "FragFails"),
     "IpExt": ("InCsumErrors",),

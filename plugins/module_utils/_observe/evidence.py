@@ -47,7 +47,7 @@ Samples = Dict[str, Sample]  # by device
 Ends = Dict[str, Samples]  # of "client" and "server", and of "forwarder" where there is one
 Probes = Mapping[str, Probe]  # of the ends but the client's
 DATAGRAMS = "UDP_STREAM"
-Look = Dict[str, Any]  # Ends, or {"error": why no packets were seen}
+SampledEnds = Dict[str, Any]  # Ends, or {"error": why no packets were seen}
 
 
 class SampledPath(TypedDict, total=False):
@@ -82,9 +82,7 @@ class Params(Engined):
 
 
 def check(params: Params) -> None:
-    """Refuse a length of samples that says nothing or keeps the lab for long, and names that
-    nothing can have.
-    """
+    """Refuse samples that are too short or too long, and impossible names."""
     for path in params["paths"]:
         network.address(path["address"], "address")
         network.address(path["local_address"], "local address")
@@ -99,18 +97,21 @@ def check(params: Params) -> None:
             if "name" in device:
                 network.device_name(device["name"])
     if not 0.05 <= params["seconds"] <= 10:
-        raise InputError("not between 0.05 and 10 seconds", f"seconds {params['seconds']}")
+        raise InputError(
+            "not between 0.05 and 10 seconds",
+            f"seconds {params['seconds']}",
+            "Choose a value in this range.",
+        )
 
 
-def look(
+def sample(
     params: Params, server: Probe, forwarder: Probe | None = None
-) -> dict[str, dict[str, Look]]:
-    """Sample every path in the directions asked for; return ``{path: {test: {"client",
-    "server"}}}``.
+) -> dict[str, dict[str, SampledEnds]]:
+    """Sample each path while a stream of each test runs; return ``{path: {test: {"client", "server"}}}``.
 
     ``params`` has ``paths``, ``tests``, ``seconds`` and ``vxlan_port``, see module evidence. A path
-    without traffic has ``{"error"}`` instead. Where ``datagrams`` are asked for, each device also
-    has what it showed of them.
+    without traffic has ``{"error"}`` instead. With ``datagrams`` each device also has the samples of a
+    stream of datagrams.
     """
     probes = {"server": server, **({"forwarder": forwarder} if forwarder else {})}
     by_path = {}
@@ -122,11 +123,11 @@ def look(
 
 
 def _add_datagrams(
-    looks: Mapping[str, Look], path: SampledPath, params: Params, probes: Probes
+    by_test: Mapping[str, SampledEnds], path: SampledPath, params: Params, probes: Probes
 ) -> None:
     """Add to the sample of each device what it shows of datagrams, ``udp_out`` and ``udp_in``."""
     sampled = _sample_streams(path, [DATAGRAMS], TRIES, params, probes)[0][DATAGRAMS]
-    for ends in looks.values():
+    for ends in by_test.values():
         if "error" in ends or "error" in sampled:
             continue
         for end, samples in sampled.items():
@@ -176,18 +177,17 @@ def _stream(line: Line, token: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str, Look]:
-    """Sample both ends while the streams of all tests run; return ``{test: {"client", "server"} or
-    {"error"}}``.
+def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str, SampledEnds]:
+    """Sample both ends while streams run; return ``{test: {"client", "server"} or {"error"}}``.
 
-    All together, because it takes half the time and a device's two directions are separated. But of
-    two streams on busy CPUs one can starve the other for seconds: then each alone.
+    All streams run together: this takes half the time, and the two directions of a device are counted
+    separately. On busy CPUs one stream can starve another for seconds. Then each stream runs alone.
     """
     tests = params["tests"]
     tries = 1 if len(tests) > 1 else TRIES
-    looks, everywhere = _sample_streams(path, tests, tries, params, probes)
+    by_test, everywhere = _sample_streams(path, tests, tries, params, probes)
     if everywhere or len(tests) == 1:
-        return looks
+        return by_test
     one_by_one = {
         test: _sample_streams(path, [test], TRIES, params, probes)[0][test] for test in tests
     }
@@ -197,9 +197,10 @@ def _sample_path(path: SampledPath, params: Params, probes: Probes) -> dict[str,
     }
 
 
-def _together(looks: Sequence[Ends]) -> Ends:
-    """Return samples of single streams as one: of each device each direction from the stream that
-    had data in it.
+def _together(single_streams: Sequence[Ends]) -> Ends:
+    """Return the samples of single streams as one sample.
+
+    Each direction of a device comes from the stream with the most bytes in it.
     """
 
     def device(samples: Sequence[Sample]) -> Sample:
@@ -213,8 +214,8 @@ def _together(looks: Sequence[Ends]) -> Ends:
         return {**most, "out": longest("out"), "in": longest("in")}
 
     together: Ends = {}
-    for end in looks[0]:
-        ends = [look[end] for look in looks]
+    for end in single_streams[0]:
+        ends = [samples[end] for samples in single_streams]
         together[end] = {
             name: device([device_sample[name] for device_sample in ends]) for name in ends[0]
         }
@@ -223,7 +224,7 @@ def _together(looks: Sequence[Ends]) -> Ends:
 
 def _sample_streams(
     path: SampledPath, tests: list[str], tries: int, params: Params, probes: Probes
-) -> tuple[dict[str, Look], bool]:
+) -> tuple[dict[str, SampledEnds], bool]:
     """Return what was seen while these streams ran, by test, and whether each device saw them, or
     one has ended.
     """
@@ -239,7 +240,7 @@ def _sample_streams(
         return _watch_streams(path, streams, tries, params, probes, before=before)
 
 
-def _all_ends_saw(path: SampledPath, samples: Look, both_ways: bool) -> bool:
+def _all_ends_saw(path: SampledPath, samples: SampledEnds, both_ways: bool) -> bool:
     """Return whether each device of the ends that were sampled saw the streams."""
     return all(
         _traffic_everywhere(devices, samples[end], both_ways)
@@ -256,7 +257,7 @@ def _watch_streams(
     probes: Probes,
     *,
     before: int,
-) -> tuple[dict[str, Look], bool]:
+) -> tuple[dict[str, SampledEnds], bool]:
     """Return what was seen until each device saw the streams, and end them."""
     tests = list(streams)
     printed: dict[str, str] = {}

@@ -147,7 +147,7 @@ REQUESTS: dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
 def answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the answer to one request: ``{"op": one of REQUESTS, ...}``."""
     if request["op"] not in REQUESTS:
-        raise LabError(f"unknown request {request['op']!r}", "probe")
+        raise LabError(f"unknown request {request['op']!r}", "probe", "Run playbook lab again.")
     return REQUESTS[request["op"]](request)
 
 

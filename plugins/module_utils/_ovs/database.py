@@ -85,7 +85,11 @@ def sockets_of(pid: int) -> Iterator[tuple[str, socket.socket]]:
                     if opened.family == socket.AF_PACKET and opened.getsockname()[0]:
                         yield opened.getsockname()[0], opened
         except OSError as error:
-            raise LabError(f"its sockets cannot be reached ({error.strerror})", f"process {pid}")
+            raise LabError(
+                f"its sockets cannot be reached ({error.strerror})",
+                f"process {pid}",
+                "Set offload_lab_port_buffer to 0 in such a container.",
+            )
 
 
 def size_of(opened: socket.socket) -> int:
@@ -98,7 +102,11 @@ def resize(name: str, opened: socket.socket, size: int) -> None:
     try:
         opened.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size // 2)
     except OSError as error:  # in a container with a user namespace of its own root may not
-        raise LabError(f"its receive buffer cannot be set ({error.strerror})", name)
+        raise LabError(
+            f"its receive buffer cannot be set ({error.strerror})",
+            name,
+            "Set offload_lab_port_buffer to 0 in such a container.",
+        )
 
 
 def sizes(pid: int) -> dict[str, int]:

@@ -310,7 +310,7 @@ def _taken(options: Asked) -> list[dict[str, Any]]:
 def read(options: Asked) -> dict[str, Any]:
     """Return the requirements of a host as they are met now; ``options`` are the module's."""
     shown = links()
-    carrying = management.look()
+    carrying = management.find()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
     ask = options["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
     silent = [

@@ -100,7 +100,7 @@ def rate(address: str, netns: str | None, port: int, engine: str, token: str) ->
     [row] = maker.rows(stream["argv"], stream["raw"], stream["finished"])
     carried = row["throughput_mbps"]
     if carried is None:
-        raise LabError("the stream has no rate")
+        raise LabError("the stream has no rate", to_do="Run the engine by hand between the nodes.")
     return carried
 
 

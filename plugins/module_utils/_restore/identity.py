@@ -37,7 +37,7 @@ TUNNELS = ("vxlan", "geneve", "gretap", "ip6gretap", "erspan")  # drivers, as et
 
 
 class Identity(TypedDict):
-    """What tells a device from others, whatever its name."""
+    """What identifies a device, whatever its name."""
 
     namespace: int  # the network namespace in this boot
     ifindex: int

@@ -307,6 +307,6 @@ def compare_folders(folders: list[str], threshold: float | None = None) -> Campa
     """Return the comparison of results folders; the first is the baseline."""
     if len(folders) < 2:
         raise InputError(
-            "two results folders or more are needed", "results", "The first is the baseline."
+            "two results folders or more are needed", "results", "Give the baseline first."
         )
     return compare(read_campaigns(folders), threshold)

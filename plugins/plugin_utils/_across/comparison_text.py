@@ -23,7 +23,7 @@ from .rows import (
     ValueRow,
 )
 
-EFFECT_HEAD = "where, what, profile, ratio of the effects, 95 % interval, blocks, verdict"
+EFFECT_HEAD = "where, what, profile, ratio of the effects, 95 % interval, blocks, outcome"
 VALUE_HEAD = "where, what, profile, baseline, here, ratio, blocks"
 MOST_LINES = 60  # of manifest differences; comparison.json has all
 
@@ -37,7 +37,7 @@ def _name(metric: MetricRows) -> str:
 
 
 def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
-    verdict = WORDS.get(row["verdict"], row["verdict"])
+    outcome = WORDS.get(row["verdict"], row["verdict"])
     line = _cells(
         table["id"],
         _name(metric),
@@ -45,7 +45,7 @@ def _effect_line(table: TableRows, metric: MetricRows, row: EffectRow) -> str:
         effect(row["ratio"], row["verdict"]),
         interval(row["low"], row["high"]),
         f"{row['n_baseline']}, {row['n']}",
-        verdict,
+        outcome,
     )
     return f"{line.removesuffix(' |')} **regression** |" if row["regression"] else line
 
@@ -98,7 +98,7 @@ def markdown(comparison: CampaignComparison) -> str:
     """Return a comparison as Markdown; ``~`` is no difference that matters, ``?`` is not known."""
     parts = [
         f"# Against {escape(comparison['baseline'])}",
-        *map(escape, verdict_lines(comparison)),
+        *map(escape, summary_lines(comparison)),
         f"{comparison['note']}.",
     ]
     parts.append(
@@ -126,7 +126,7 @@ def _counted(rows: list[EffectRow]) -> list[str]:
     return counts
 
 
-def verdict_lines(comparison: CampaignComparison) -> list[str]:
+def summary_lines(comparison: CampaignComparison) -> list[str]:
     """Return a sentence a campaign: how many effects differ, are not known, and are regressions."""
     lines = []
     for other in comparison["compared"]:
@@ -140,10 +140,10 @@ def verdict_lines(comparison: CampaignComparison) -> list[str]:
 
 
 def console(comparison: CampaignComparison) -> list[str]:
-    """Return the lines that a console shows: the verdict, the effects that differ, and what fails."""
+    """Return the lines that a console shows: a summary, the effects that differ, and what fails."""
     lines = []
-    for other, verdict in zip(comparison["compared"], verdict_lines(comparison)):
-        lines.append(verdict)
+    for other, summary in zip(comparison["compared"], summary_lines(comparison)):
+        lines.append(summary)
         lines += [
             f"  {table['id']}, {_name(metric)}, effect of {row['profile']}: {ratio(row['ratio'])} of the "
             f"baseline's ({interval(row['low'], row['high'])}), {row['verdict']}"

@@ -106,7 +106,7 @@ def _advice_changes(report: KernelsReport) -> Iterator[Sentence]:
             f"{earlier['words']} to {later['words']}"
         )
         if not shown & {earlier["name"], later["name"]}:
-            sentence += "; that an effect of either differs between kernels was not shown"
+            sentence += "; no effect of either was shown to differ between kernels"
         yield line("note", f"{sentence}.")
 
 
@@ -291,7 +291,7 @@ def _drawn(quantities: Sequence[KernelQuantity]) -> list[DrawnSeries]:
 
 
 def _changed(report: KernelsReport) -> dict[str, dict[int, str]]:
-    """Return the changes of each effect: ``{id: {index of the kernel after it: verdict}}``."""
+    """Return the changes of each effect: ``{id: {index of the kernel after it: outcome}}``."""
     kernels = _kernels(report)
     changed: dict[str, dict[int, str]] = {}
     for effect, change in ordered_changes(report):

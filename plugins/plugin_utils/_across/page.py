@@ -108,7 +108,7 @@ def tables(history: History) -> list[PlainTable]:
 
 def _change_table(change: HistoryChange, titles: dict[str, str]) -> PlainTable:
     """Return the quantities that changed."""
-    head = ["Quantity", "After ÷ before", "95 % interval", "Verdict"]
+    head = ["Quantity", "After ÷ before", "95 % interval", "Outcome"]
     rows = [
         [
             titles[step["series"]],
@@ -166,7 +166,7 @@ def drawings_of(
     """Return the figures of quantities: first the changed ones, then the control's values, then
     effects.
 
-    ``changed`` is ``{id: {index of the first after a change: verdict}}``.
+    ``changed`` is ``{id: {index of the first after a change: outcome}}``.
     """
     ordered = sorted(
         drawn, key=lambda series: (series["id"] not in changed, series["kind"] != "value")
@@ -184,7 +184,7 @@ def drawings_of(
 
 
 def _changed(history: History) -> dict[str, dict[int, str]]:
-    """Return the changes of each quantity: ``{id: {index: verdict}}``."""
+    """Return the changes of each quantity: ``{id: {index: outcome}}``."""
     changed: dict[str, dict[int, str]] = {}
     for change in history["changes"]:
         for step in change["steps"]:

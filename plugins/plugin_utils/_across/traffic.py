@@ -39,9 +39,9 @@ DATA = "look.json"
 
 
 class Acting(NamedTuple):
-    """What an offload does: a verdict, and the share of the data for which it acts."""
+    """What an offload does: a finding, and the share of the data for which it acts."""
 
-    verdict: str
+    finding: str
     share: float | None
 
 
@@ -128,7 +128,7 @@ def _of_packets(host: TracedHost, device: str) -> Iterator[Sentence]:
 def _of_settings(host: TracedHost, device: str) -> Iterator[Sentence]:
     """Yield a sentence for each offload that is on and does not act."""
     for name, acting in host.acting(device).items():
-        idle = acting.verdict in (NOT_APPLIED, PAST_GRO)
+        idle = acting.finding in (NOT_APPLIED, PAST_GRO)
         if idle and host.states.get(device, {}).get(name) == "on":
             share = percent(acting.share or 0)
             what = (
@@ -155,7 +155,7 @@ def suspicious(host: TracedHost) -> list[Sentence]:
     sentences = [*_of_drops(host), *_of_errors(host)]
     for device in host.counted.get("devices", {}):
         sentences += [*_of_packets(host, device), *_of_settings(host, device)]
-    return sorted(sentences, key=lambda sentence: sentence["verdict"] != "worse")
+    return sorted(sentences, key=lambda sentence: sentence["tone"] != "worse")
 
 
 def notes(host: TracedHost) -> Iterator[Sentence]:
@@ -189,7 +189,7 @@ def cost(host: TracedHost) -> str:
 def _cell(acting: Acting, state: str) -> str:
     """Return what an offload does, and its setting: ``applied 99 % (on)``."""
     share = "" if acting.share is None else f" {percent(acting.share)}"
-    return f"{acting.verdict}{share}" + (f" ({state})" if state else "")
+    return f"{acting.finding}{share}" + (f" ({state})" if state else "")
 
 
 def _row(host: TracedHost, device: str) -> list[str]:
@@ -266,17 +266,17 @@ def page(hosts: Sequence[TracedHost], inventory: str) -> str:
     return html_of(content)
 
 
-def _verdicts(host: TracedHost, device: str) -> dict[str, object]:
+def _findings(host: TracedHost, device: str) -> dict[str, object]:
     return {name: result._asdict() for name, result in host.acting(device).items()}
 
 
 def _document(host: TracedHost) -> dict[str, object]:
-    verdicts = {device: _verdicts(host, device) for device in host.counted["devices"]}
-    return {**host.counted, "settings": host.states, "offloads": verdicts}
+    findings = {device: _findings(host, device) for device in host.counted["devices"]}
+    return {**host.counted, "settings": host.states, "offloads": findings}
 
 
 def data(hosts: Sequence[TracedHost], inventory: str) -> str:
-    """Return the counts and verdicts as JSON."""
+    """Return the counts and findings as JSON."""
     return json_of(
         {
             "hosts": {host.name: _document(host) for host in hosts},

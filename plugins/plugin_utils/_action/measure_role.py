@@ -171,7 +171,13 @@ class SharedResults:
             except FileNotFoundError:
                 pass
             if os.getppid() != self.controller:
-                raise LabError("the controller of this task is gone", host)
+                raise LabError(
+                    "the controller of this task is gone", host, "Run the campaign again."
+                )
             if time.monotonic() > end:
-                raise LabError(f"it has not set the profile within {PATIENCE:.0f} s", host)
+                raise LabError(
+                    f"it has not set the profile within {PATIENCE:.0f} s",
+                    host,
+                    "See its own message, then run the campaign again.",
+                )
             time.sleep(PAUSE)

@@ -4,8 +4,8 @@
 """From a plan and its trials to the result of a campaign: effects with intervals, attribution,
 recommendation. Pure.
 
-The test pays for one look, at the end. A look before, or more trials because the answer did not
-please, is another: such a report shows its intervals and claims nothing.
+The test is made once, at the end. A report of an unfinished or extended campaign would be another test.
+It shows intervals and claims nothing.
 """
 
 from __future__ import annotations
@@ -141,13 +141,13 @@ def _methods(cube: Cube, one_host: bool) -> Methods:
     )
 
 
-def _error_rate(family: Family, lacks: Unfinished | None, looks: Sequence[Decided]) -> ErrorRate:
+def _error_rate(family: Family, lacks: Unfinished | None, interim: Sequence[Decided]) -> ErrorRate:
     counts = family.counts()
     claims = sum(counts.values())
     tested = (
         "its one tested effect" if claims == 1 else f"all of its {claims} tested effects together"
     )
-    tested += f" and {_counted(len(looks), 'look', 'looks')} before the end" if looks else ""
+    tested += f" and {_counted(len(interim), 'interim test', 'interim tests')}" if interim else ""
     text = (
         f"5 % is the chance of any false claim in this report, over {tested}"
         if claims and not lacks

@@ -85,7 +85,7 @@ def ranks(gains: np.ndarray, apart: np.ndarray, weights: np.ndarray | None = Non
     all that are not less.
 
     The next rank is the best of those shown to be less than it, and so on. ``apart`` (tables,
-    effects, effects) tells which two the report's test holds apart, ``weights`` what each block counts. 0
+    effects, effects) says which pairs the report's test separates, ``weights`` how much each block counts. 0
     where there is no test.
     """
     n, mean, _error = effects.mean_and_error(gains, weights)

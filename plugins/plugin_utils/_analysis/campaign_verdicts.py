@@ -24,8 +24,10 @@ ENDS = ("client", "server", "forwarder")
 
 
 Record = Mapping[str, Any]  # the place of a trial, and its evidence
-Place = tuple[str, str, str, str]  # path, end, node, device
-Seen = tuple[list[Record], list[Place], Optional[bool]]  # visits, their places, outer checksum
+DeviceOnPath = tuple[str, str, str, str]  # path, end, node, device
+Seen = tuple[
+    list[Record], list[DeviceOnPath], Optional[bool]
+]  # visits, their devices, outer checksum
 
 
 def features_of(manifest: Manifest | None, node: str, device: str) -> Features:
@@ -154,7 +156,7 @@ def _taken(
 ) -> Iterator[DeviceVerdict]:
     """Yield the rows of a factor of another kind: whether each device has taken its settings."""
     names = _names(factor)
-    reports: dict[Place, tuple[dict[str, Any], set[str]]] = {}
+    reports: dict[DeviceOnPath, tuple[dict[str, Any], set[str]]] = {}
     for trial, end in product(visits, factor["sides"]):
         for device, report in trial["evidence"]["settings"].get(end, {}).items():
             if class_of(device, manifest, trial[end]) in factor["devices"]:
@@ -210,19 +212,22 @@ def unsupported_profiles(analysis: Analysis) -> dict[str, str]:
     return reasons
 
 
-def _places(visits: Iterable[Record]) -> list[Place]:
+def _devices_on_paths(visits: Iterable[Record]) -> list[DeviceOnPath]:
     """Return where settings and packets were seen."""
-    places: set[Place] = set()
+    devices: set[DeviceOnPath] = set()
     for trial, end in product(visits, ENDS):
         samples = [sample.get(end, {}) for sample in _samples(trial)]
         for device in trial["evidence"].get("settings", {}).get(end, {}):
             if any(device in sample for sample in samples):
-                places.add((trial["path"], end, trial[end], device))
-    return sorted(places)
+                devices.add((trial["path"], end, trial[end], device))
+    return sorted(devices)
 
 
 def _observed(
-    visits: Iterable[Record], position: Place, bits: Collection[str], profiles: Collection[str]
+    visits: Iterable[Record],
+    position: DeviceOnPath,
+    bits: Collection[str],
+    profiles: Collection[str],
 ) -> list[Observation]:
     """Return what was observed of a device's bits in the visits of these profiles."""
     path, end, node, device = position
@@ -271,7 +276,7 @@ def verdicts_of(
     factors too, as in the design on_off; side effects then belong to no factor.
     """
     visits = list(_visits(trials, "packets"))
-    evidence = visits, _places(visits), _tunnel_csum(visits)
+    evidence = visits, _devices_on_paths(visits), _tunnel_csum(visits)
     read_back: list[DeviceVerdict] = []
     proven: list[DeviceVerdict] = []
     for factor in plan["factors"]:

@@ -46,7 +46,7 @@ def _changed(plan: Plan, profile: str) -> list[str]:
 
 
 def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
-    """Return ``(labels, places, signs)`` of the profiles that differ from the control in one
+    """Return ``(labels, indices, signs)`` of the profiles that differ from the control in one
     factor.
 
     A label is ``{"factor", "level", "base"}``, a place is the index of the profile in
@@ -55,7 +55,7 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
     """
     levels = {factor["name"]: factor["levels"] for factor in plan["factors"]}
     labels: Labels = []
-    places: list[int] = []
+    indices: list[int] = []
     signs: list[int] = []
     for index, profile in enumerate(order_of(plan)[1:]):
         changed = [] if profile == AS_FOUND else _changed(plan, profile)
@@ -65,8 +65,8 @@ def single_effects(plan: Plan) -> tuple[Labels, list[int], list[int]]:
             signs.append(1 if levels[factor].index(pair[1]) > levels[factor].index(pair[0]) else -1)
             base, level = pair[:: signs[-1]]
             labels.append({"factor": factor, "level": level, "base": base})
-            places.append(index)
-    return labels, places, signs
+            indices.append(index)
+    return labels, indices, signs
 
 
 def is_factorial(plan: Plan) -> bool:
@@ -93,8 +93,8 @@ def screen_effects(plan: Plan) -> tuple[Effects, Effects]:
     matrix, pairs = model_matrix(factors, rows)
     mains = matrix.shape[1] - len(pairs)
     groups = alias_groups(factors, rows)
-    places = [mains + pairs.index(group[0]) for group in groups]
-    solve = np.linalg.pinv(matrix[:, [*range(mains), *places]])
+    pair_columns = [mains + pairs.index(group[0]) for group in groups]
+    solve = np.linalg.pinv(matrix[:, [*range(mains), *pair_columns]])
     labels: Labels = []
     weights: list[np.ndarray] = []
     column = 1

@@ -88,7 +88,7 @@ class Cube:
         self.failures: list[FailedTrial] = []
         self.unusable: dict[Any, str] = {}  # {profile: why its first trial that was left out is}
         self._rows: dict[Any, int] = {name: row for row, name in enumerate(self.profiles)}
-        self._places: dict[tuple[Any, ...], int] = {
+        self._tables: dict[tuple[Any, ...], int] = {
             (table.pair, table.path, table.mtu, table.workload): index
             for index, table in enumerate(self.tables)
         }
@@ -110,13 +110,13 @@ class Cube:
         cube.values = {name: values for name, values in first.items() if not np.isnan(values).all()}
         return cube
 
-    def place(self, trial: Trial) -> tuple[int, int, int] | None:
+    def indices_of(self, trial: Trial) -> tuple[int, int, int] | None:
         """Return (table, row, block) of a trial in the arrays, or None where the plan has no such
         trial.
         """
         workload = trial.get("workload") or {}
         where: tuple[Any, ...] = (trial.get("path"), trial.get("mtu"), workload.get("name"))
-        table = self._places.get((trial.get("pair"), *where), self._places.get((None, *where)))
+        table = self._tables.get((trial.get("pair"), *where), self._tables.get((None, *where)))
         row = self._rows.get(trial.get("profile"))
         block = trial.get("block")
         if table is None or row is None or not isinstance(block, int):
@@ -132,13 +132,13 @@ class Cube:
     def add(self, trial: Trial, one_host: bool = False) -> None:
         """Add one trial, or count why it is left out."""
         self._recorded(trial)
-        cell = self.place(trial)
-        beside = self._see_content(trial)
+        cell = self.indices_of(trial)
+        is_content_check = self._see_content(trial)
         if cell is not None:
             self._outcome(trial, cell)
         if trial.get("error"):
             self._failed(trial)
-        elif beside:
+        elif is_content_check:
             self.counts["used"] += 1
         elif cell is None:
             self.counts["unplanned"] += 1
@@ -198,11 +198,13 @@ class Cube:
         checked = (trial.get("result") or {}).get("payload")
         counts["altered"] += bool(checked and payload.altered(checked))
         check = self.plan.get("verify")
-        beside = check is not None and (trial.get("workload") or {}).get("name") == check["name"]
-        if beside and (trial.get("error") or not excluded(trial)):
+        is_content_check = (
+            check is not None and (trial.get("workload") or {}).get("name") == check["name"]
+        )
+        if is_content_check and (trial.get("error") or not excluded(trial)):
             counts["trials"] += 1
             counts["troubled"] += bool(trial.get("error"))
-        return beside
+        return is_content_check
 
     def _failed(self, trial: Trial) -> None:
         self.counts["failed"] += 1

@@ -34,15 +34,15 @@ OF_LESSER = 0.15  # for losses that a network may have without a fault
 OF_AS_FOUND = 0.05  # for the state as found, where no setting explains the trouble
 LATE_EACH = 0.25  # connections in a trial that needed a second SYN
 MOST_TOGETHER = 6  # settings that a cure switches off, without the settings that need them
-Place = tuple[str, int]  # path, MTU
+PathAndMtu = tuple[str, int]  # path, MTU
 
 
-def places_of(tallies: Tallies) -> list[Place]:
+def places_of(tallies: Tallies) -> list[PathAndMtu]:
     """Return the paths and MTUs with a payload check."""
     return sorted({(path, mtu) for path, mtu, _profile in tallies})
 
 
-def at(tallies: Tallies, where: Place) -> dict[str, Tally]:
+def at(tallies: Tallies, where: PathAndMtu) -> dict[str, Tally]:
     """Return the tallies of one path and MTU by profile."""
     return {name: tally for (path, mtu, name), tally in tallies.items() if (path, mtu) == where}
 
@@ -52,7 +52,7 @@ def varied(profiles: Mapping[str, Tally]) -> dict[str, Tally]:
     return {name: tally for name, tally in profiles.items() if name != AS_FOUND}
 
 
-def blames_of(plan: Plan, tallies: Tallies) -> dict[Place, list[Blame]]:
+def blames_of(plan: Plan, tallies: Tallies) -> dict[PathAndMtu, list[Blame]]:
     """Return the blames of each path and MTU: for trouble, or at least for lost and duplicated
     packets.
     """
@@ -135,7 +135,7 @@ class Cure(NamedTuple):
     often: bool  # whether the fault strikes so often that a check of one second shows it
 
 
-def _of_profile(checks: Checks, places: Iterable[Place], profile: str | None) -> list[Tally]:
+def _of_profile(checks: Checks, places: Iterable[PathAndMtu], profile: str | None) -> list[Tally]:
     """Return the checks of a profile at the places where it was visited."""
     visited = [at(checks.whole(), where) for where in places]
     return [profiles[profile] for profiles in visited if profile in profiles]
@@ -149,7 +149,7 @@ def _visited(plan: Plan, levels: Levels) -> str | None:
     return None
 
 
-def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> Cure | None:
+def cure_of(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]) -> Cure | None:
     """Return the smallest cure of all that is to blame on any path; None where nothing is, or no
     set of these settings cures it.
     """
@@ -175,7 +175,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[Place, list[Blame]]) -> 
     )
 
 
-def _in_trouble(checks: Checks, where: Place) -> list[Tally]:
+def _in_trouble(checks: Checks, where: PathAndMtu) -> list[Tally]:
     """Return the checks of the profiles under which each trial at a place was in trouble."""
     profiles = at(checks.whole(), where).values()
     return [tally for tally in profiles if tally["troubled"] == tally["trials"]]

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .._campaign.interim import INTEGRITY, NAMED
 from .._campaign.nouns import Decided, Factor, Levels, Plan
-from .._statistics.looks import Look
+from .._statistics.looks import InterimTest
 from .._statistics.rules import ALPHA
 from .._trials.nouns import Trial
 from .._trials.payload import NOTHING_PASSES, Tallies, Tally, checks_of, strike_often
 from .blame import chains, compared, condition_text, explanations, holds, is_on, trials_of
-from .cure import Place, at, blames_of, places_of
+from .cure import PathAndMtu, at, blames_of, places_of
 from .result import Blame, Hop, Trials
 
 MUCH_LESS = math.log(20)
@@ -158,19 +158,21 @@ def names_faults(plan: Plan) -> bool:
     return plan.get("until") == NAMED or plan["design"] == INTEGRITY
 
 
-def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:
+def decide(
+    plan: Plan, trials: Iterable[Trial], test: InterimTest, before: list[Decided]
+) -> Decided:
     """Return what an interim test decides, from the trials of its blocks; ``before`` are the
     earlier ones.
     """
-    in_time = (trial for trial in trials if trial["block"] <= look["block"])
+    in_time = (trial for trial in trials if trial["block"] <= test["block"])
     tallies = checks_of(in_time).planned
     blames = blames_of({**plan, "looked": before}, tallies)
     conditions: set[str] = set()
     for blamed in blames.values():
         conditions.update(condition_text(blame.settings) for blame in blamed)
     return {
-        "block": look["block"],
-        "alpha": look["alpha"],
+        "block": test["block"],
+        "alpha": test["alpha"],
         "settled": sorted(_needed_nowhere(plan, tallies)),
         "answered": _is_answered(plan, tallies, blames),
         "open": {},
@@ -178,7 +180,7 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
     }
 
 
-def _is_answered(plan: Plan, tallies: Tallies, blames: Mapping[Place, list[Blame]]) -> bool:
+def _is_answered(plan: Plan, tallies: Tallies, blames: Mapping[PathAndMtu, list[Blame]]) -> bool:
     """Return whether the fault of each troubled path is named, and there is one."""
     hopeless = [where for where in blames if _always_troubled(tallies, where)]
     if not (hopeless or any(blames.values())) or _unexplained(blames, tallies, hopeless):
@@ -187,19 +189,19 @@ def _is_answered(plan: Plan, tallies: Tallies, blames: Mapping[Place, list[Blame
 
 
 def _unexplained(
-    blames: Mapping[Place, list[Blame]], tallies: Tallies, hopeless: list[Place]
-) -> list[Place]:
+    blames: Mapping[PathAndMtu, list[Blame]], tallies: Tallies, hopeless: list[PathAndMtu]
+) -> list[PathAndMtu]:
     """Return the troubled paths whose fault is not named yet."""
     unnamed = [where for where in blames if not blames[where] and where not in hopeless]
     return [where for where in unnamed if _troubled(tallies, where)]
 
 
-def _troubled(tallies: Tallies, where: Place) -> bool:
+def _troubled(tallies: Tallies, where: PathAndMtu) -> bool:
     """Return whether a trial of a path was in trouble."""
     return any(tally["troubled"] for tally in at(tallies, where).values())
 
 
-def _always_troubled(tallies: Tallies, where: Place) -> bool:
+def _always_troubled(tallies: Tallies, where: PathAndMtu) -> bool:
     """Return whether each trial of a path was in trouble, with all off, too."""
     return all(tally["troubled"] == tally["trials"] for tally in at(tallies, where).values())
 

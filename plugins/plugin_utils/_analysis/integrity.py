@@ -31,7 +31,7 @@ from .._trials.payload import (
     joined_sizes,
 )
 from .blame import compared, holds, is_on, trials_of
-from .cure import Place, at, blames_of, places_of, smallest, varied
+from .cure import PathAndMtu, at, blames_of, places_of, smallest, varied
 from .hop import likeliest
 from .result import (
     AsFound,
@@ -62,7 +62,7 @@ def verdicts(plan: Plan, checks: Checks) -> list[PathVerdict]:
 
 
 def _verdict(
-    plan: Plan, profiles: Mapping[str, Tally], where: Place, blames: list[Blame], level: float
+    plan: Plan, profiles: Mapping[str, Tally], where: PathAndMtu, blames: list[Blame], level: float
 ) -> PathVerdict:
     cure = smallest(plan, blames)
     messages, lost = _messages(profiles)

@@ -18,7 +18,7 @@ from .._campaign.nouns import Decided, Plan
 from .._statistics import effects
 from .._statistics.joint import Family, TestMember, table_scale, usual_size
 from .._statistics.libraries import np
-from .._statistics.looks import Look, rest, same
+from .._statistics.looks import InterimTest, rest, same
 from .._trials.nouns import Trial
 from . import failures
 from .attribution import pair_differences
@@ -129,18 +129,16 @@ def _tested(cube: Cube) -> tuple[Family, list[Made]]:
 def judge(
     cube: Cube, allowed: bool = True, level: float | None = None
 ) -> tuple[list[Judged], Family]:
-    """Return the judged parts of a campaign, and the test. ``allowed``: may anything be claimed at
-    all?
+    """Return the judged parts of a campaign, and the test; without ``allowed`` nothing is claimed.
 
-    Where looks were made before, each has spent its level, and ``level`` is this one's; None: it is
-    the end.
+    Each earlier interim test has spent its level. ``level`` is this test's; None stands for the last test.
     """
     family, parts = _tested(cube)
-    looks = cube.plan.get("looked") or []
-    if looks or level is not None:
+    earlier = cube.plan.get("looked") or []
+    if earlier or level is not None:
         family.pay(
-            rest(looks) if level is None else level,
-            [(_tested(cube.upto(look["block"]))[0], look["alpha"]) for look in looks],
+            rest(earlier) if level is None else level,
+            [(_tested(cube.upto(test["block"]))[0], test["alpha"]) for test in earlier],
         )
     tested = sum(family.counts().values())
     return [_judged(tested_part, tested, allowed) for tested_part in parts], family
@@ -182,12 +180,12 @@ def recommend(judged: list[Judged], idle: Collection[str]) -> Recommendation:
     )
 
 
-def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided]) -> Decided:
-    """Return what a look decides, from the trials of its blocks; ``before`` are the looks that were
-    made.
-    """
-    cube = collect({**plan, "looked": before}, trials).upto(look["block"])
-    judged, _family = judge(cube, level=look["alpha"])
+def decide(
+    plan: Plan, trials: Iterable[Trial], test: InterimTest, before: list[Decided]
+) -> Decided:
+    """Return what an interim test decides, from the trials of its blocks; ``before`` are the earlier ones."""
+    cube = collect({**plan, "looked": before}, trials).upto(test["block"])
+    judged, _family = judge(cube, level=test["alpha"])
     measured, unsettled = _comparisons(judged[0], margin(plan))
     gone = set(chain.from_iterable(earlier["settled"] for earlier in before))
     settled: list[str] = []
@@ -200,8 +198,8 @@ def decide(plan: Plan, trials: Iterable[Trial], look: Look, before: list[Decided
         else:
             unanswered[name] = int(unsettled[index])
     return {
-        "block": look["block"],
-        "alpha": look["alpha"],
+        "block": test["block"],
+        "alpha": test["alpha"],
         "settled": settled,
         "answered": not unanswered,
         "open": unanswered,

@@ -338,9 +338,9 @@ class MetricAnalysis:
 
     def _lacking(self, rows: list[ProfileEffect], blocks: int) -> list[str]:
         """Return the profiles that have fewer blocks, each with its number of them."""
-        looks = self.plan.get("looked") or ()
-        # What a look settled is not measured further: that is the plan, and nothing is lost.
-        settled = set(chain.from_iterable(look["settled"] for look in looks))
+        tests = self.plan.get("looked") or ()
+        # The plan does not measure profiles further that an interim test settled, so no block is lost.
+        settled = set(chain.from_iterable(test["settled"] for test in tests))
         return [
             f"{row.profile} ({row.n})"
             for row in rows

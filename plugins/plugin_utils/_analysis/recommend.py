@@ -61,7 +61,7 @@ def nothing(why: str, forbidden: list[Forbidden] | None = None) -> Recommendatio
 
 def _effect(part: MeasuredSets, piece: Piece, name: str) -> SetEffect:
     estimates = piece.metric.estimates["rows"]
-    index = part.place(name)
+    index = part.index_of(name)
     table = piece.table
     return SetEffect(
         table=piece.metric.cube.tables[table].id,
@@ -91,7 +91,7 @@ def _allow_for_choice(part: MeasuredSets, piece: Piece, name: str, effect: SetEf
     """Widen the interval of an effect that is shown by the blocks that say how large it is."""
     if effect.state != "better":
         return effect
-    index = part.place(name)
+    index = part.index_of(name)
     estimates = piece.metric.estimates["rows"]
     gains = piece.gains[index]
     if piece.sign > 0:
@@ -135,7 +135,7 @@ def _made_of(part: MeasuredSets, name: str, changes: dict[str, str]) -> list[int
     changes each.
     """
     if name in part.names:
-        return [part.place(name)]
+        return [part.index_of(name)]
     indexes = []
     for index, profile in enumerate(part.names):
         single = part.changes(profile)
@@ -171,7 +171,7 @@ def _costs(parts: list[MeasuredSets], name: str) -> list[tuple[MeasuredSets, Pie
     costly = []
     for part in parts:
         if name in part.names:
-            index = part.place(name)
+            index = part.index_of(name)
             costly += [(part, piece) for piece in part.pieces if piece.states()[index] == "worse"]
     return costly
 
@@ -186,7 +186,7 @@ def _may_cost(part: MeasuredSets, name: str, matters: float) -> list[Piece]:
     return [
         piece
         for piece in part.pieces
-        if not interval_at(piece.gains[part.place(name)], alpha, part.weights)[1] > -matters
+        if not interval_at(piece.gains[part.index_of(name)], alpha, part.weights)[1] > -matters
     ]
 
 
@@ -210,7 +210,7 @@ def _shown(parts: list[MeasuredSets], name: str, score_shown: list[dict[str, boo
     """
     shown_by = _shown_by(parts, name)
     part = parts[shown_by]
-    helps = any(piece.states()[part.place(name)] == "better" for piece in part.pieces)
+    helps = any(piece.states()[part.index_of(name)] == "better" for piece in part.pieces)
     shown = helps or score_shown[shown_by].get(name, False)
     return bool(shown and part.mean(name) > 0 and parts[-1].mean(name) > 0)
 
@@ -363,7 +363,7 @@ def _confirmed_by(parts: list[MeasuredSets]) -> str | None:
 
 def _goals(part: MeasuredSets, name: str) -> list[str]:
     """Return the goals for which a set is shown to be better, each once."""
-    index = part.place(name)
+    index = part.index_of(name)
     goals = [piece.goal for piece in part.pieces if piece.states()[index] == "better"]
     return list(dict.fromkeys(goals))
 

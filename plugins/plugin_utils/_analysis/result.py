@@ -153,8 +153,8 @@ class Comparison(Metric):
     rows: Sequence[ProfileEffect]  # every other profile, against the control
     main_effects: list[FactorEffect] | None = None  # of a full factorial or a screen
     interactions: list[InteractionEffect] | None = None  # two factors, beyond what each does alone
-    noise_floor: Ratio | None  # how far the control's second visit may be from the first, above 1
-    smallest_detectable: Ratio | None  # the smallest effect that could have been shown, above 1
+    noise_floor: Ratio | None  # the largest likely ratio of two control visits
+    smallest_detectable: Ratio | None  # the smallest effect that the test can show, above 1
     aa: SelfEffect  # the control's second visit against its first
     trial_sd: float | None  # the scatter of a trial, a logarithm
     drift: Drift  # the trend over blocks
@@ -180,13 +180,13 @@ class FailedIn:
 class PacketCounts:
     """The packets of a profile at one end, or at both ends of one kernel; medians of trials."""
 
-    profile: str
+    profile: str  # its name
     end: End
     n: Count  # trials
     per_mb: Ratio  # packets that crossed the stack, each way, per MB of data
-    cut_per_mb: Ratio  # packets that the device was left to cut
+    cut_per_mb: Ratio  # packets that the device cut
     merged_per_mb: Ratio  # packets that GRO merged into others
-    checksum_left: Share  # of the packets sent, those whose checksum the device fills in
+    checksum_left: Share  # share of the packets sent whose checksum the device fills in
     cpu_us: Ratio | None  # CPU time for each packet that crossed the stack
 
 
@@ -329,16 +329,16 @@ class Recommendation:
     changes: Levels  # the levels that differ from the control
     settings: dict[str, Any]  # of the whole profile, by end and device class
     goals: list[Goal]  # in which it is shown to be better
-    confirmed: bool  # whether its numbers are of blocks that chose nothing
+    confirmed: bool  # whether its numbers come from blocks that did not choose it
     # fresh blocks, or a plan with one candidate
     confirmed_by: Annotated[str, {"enum": ["plan", "confirmation"]}] | None
-    # the mean gain over all tables, half of it throughput or transactions, half CPU
+    # the mean gain over all tables; CPU time has half the weight
     score: Score | None
     by: list[SetEffect]  # the set against the control in each table
     costs_unknown_in: list[SetEffect]  # where it may cost more than `matters`
-    best: bool  # no other set scores more by more than `matters`
-    not_told_apart: list[str]  # the sets that may
-    against: list[Against]  # its score divided by each other confirmed set's
+    best: bool  # whether no other set may score more by `matters`
+    not_told_apart: list[str]  # sets that may score more
+    against: list[Against]  # its score against each other confirmed set's
     forbidden: list[Forbidden]  # sets that cannot be recommended
     why: str  # why nothing is recommended
 
@@ -488,8 +488,8 @@ class Bound:
     """What is known of one setting that was on."""
 
     setting: str
-    messages: Share  # the share of them that may arrive otherwise than sent
-    trials: Share  # the share of them that may be in trouble
+    messages: Share  # the share of messages that may arrive wrong
+    trials: Share  # the share of trials that may be in trouble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,22 +530,24 @@ class PathVerdict(Trials):
     verdict: str
     blames: list[Blame]  # the condition, its trials, and Fisher's p
     off: list[str]  # the fewest settings to switch off here
-    messages: Count  # that were sent
-    lost: Count  # messages that did not arrive as sent
-    bounds: list[Bound]  # the largest shares that may be wrong with a setting on, together at 95 %
+    messages: Count  # sent
+    lost: Count  # messages that arrived wrong or not at all
+    bounds: list[Bound]  # the largest shares that may be wrong with a setting on, at 95 % together
     kind: str  # what was wrong most often
     first: Example | None  # the smallest message that was wrong
-    sizes: dict[str, Size]  # by direction, where packets of the MTU were lost unsaid
-    pings: Pings | None  # whether they were answered in all trials; None where none was sent
-    as_found: AsFound | None  # None where the campaign did not visit it
-    corrupted: dict[str, Corrupted]  # by node at which checksums are wrong under every profile
+    sizes: dict[str, Size]  # by direction, if packets of the MTU were lost and no ICMP reported it
+    pings: Pings | None  # whether all were answered
+    as_found: AsFound | None  # the state as found
+    corrupted: dict[str, Corrupted]  # by node, if checksums are wrong under every profile
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathFinding(PathVerdict):
     """The verdict of a path, where it breaks, and the report's sentence."""
 
-    hops: list[list[Hop]]  # for each end that breaks the likeliest hop, and those near it
+    hops: list[
+        list[Hop]
+    ]  # by broken end: the likeliest hop, and those that the trials do not separate from it
     reports: list[Reported]  # known cases like this
     text: str  # the report's sentence
 
@@ -580,21 +582,21 @@ class Analysis:
     seed: int | None  # of the plan
     created: str | None  # when the plan was made
     blocks: Annotated[int, {"minimum": 1}]  # of the plan
-    control: str  # the profile that the others are compared with
-    methods: Methods  # how effects were computed, in words and numbers
+    control: str  # the control profile
+    methods: Methods  # how effects were computed
     error_rate: ErrorRate  # how many effects were tested together
-    trials: TrialCounts  # by what became of them, and by guard; `failures` are the first 20
+    trials: TrialCounts  # counts; `failures` are the first 20
     factors: list[AnalysedFactor]  # what was varied
     profiles: dict[str, Levels]  # the levels of each factor
-    tables: list[AnalysedTable]  # one a pair, path, MTU and workload
-    scatter: Scattered | None  # standard deviations of logarithms, and what they go with
+    tables: list[AnalysedTable]  # one for each pair, path, MTU and workload
+    scatter: Scattered | None  # standard deviations of logarithms, and associated causes
     attribution: list[Attribution]  # which setting leads, by goal and table
-    # by profile, over all tables, the control first; `forbids`: why it is not recommended
+    # by profile, over all tables; `forbids`: why it is not recommended
     failures: list[Failures]
     recommendation: Recommendation  # what to set
     confirmation: ConfirmedPart | None  # what was chosen, in fresh blocks
     search: SearchPath | None  # its rounds, its end and its nominees
-    unfinished: Unfinished | None  # what is missing or was added; then nothing is claimed
+    unfinished: Unfinished | None  # what is missing or was added
     verdicts: list[DeviceVerdict]  # what each setting did on each device
     untestable: dict[str, str]  # factors and profiles, each with the reason
     warnings: list[str]  # sentences

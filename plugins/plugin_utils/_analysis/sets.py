@@ -183,8 +183,8 @@ class MeasuredSets:
         """Return (mean, low, high) of a set's score, at 95 %."""
         return interval(self.score(name), self.weights)
 
-    def place(self, name: str) -> int:
-        """Return a set's place among ``names``."""
+    def index_of(self, name: str) -> int:
+        """Return the index of a set in ``names``."""
         return self.names.index(name)
 
     def score(self, name: str) -> np.ndarray:
@@ -192,7 +192,7 @@ class MeasuredSets:
         return (
             np.zeros(self.scores.shape[1])
             if name == self.plan["control"]
-            else self.scores[self.place(name)]
+            else self.scores[self.index_of(name)]
         )
 
     def measured(self, name: str) -> bool:

@@ -130,8 +130,10 @@ def _beside(plan: Plan, starts: progress.Starts) -> float:
     for visit in visits:
         loads = workloads_at(plan, visit)
         measured += sum(seconds_of(loads[cell["workload"]]) for cell in visit["cells"])
-    beside = progress.spent(plan, plan["visits"], starts) - progress.at_once(plan) * measured
-    return max(0.0, beside / len(visits))
+    overhead = (
+        progress.spent(plan, plan["visits"], starts) - progress.share_in_turn(plan) * measured
+    )
+    return max(0.0, overhead / len(visits))
 
 
 def _costs(plan: Plan, starts: progress.Starts, seconds: float) -> Costs:
@@ -143,7 +145,9 @@ def _costs(plan: Plan, starts: progress.Starts, seconds: float) -> Costs:
     shortest_cells = [shortest[cell["workload"]] for cell in cells if cell["workload"] in shortest]
     reserved = confirmation_cost(plan, len(plan["profiles"]))[2]
     speed = progress.pace(plan, plan["visits"], starts)
-    costs = Costs(spent, speed * reserved, 0.0, visits, shortest_cells, progress.at_once(plan))
+    costs = Costs(
+        spent, speed * reserved, 0.0, visits, shortest_cells, progress.share_in_turn(plan)
+    )
     beside = spent / (visits * plan["blocks"]) - costs.cells(seconds)
     return costs._replace(overhead=max(0.0, beside))
 

@@ -99,19 +99,19 @@ def read_campaign(
     campaign: object,
     where: str = "campaign",
     nodes: Sequence[str] = (),
-    known: Paths = LAB,
+    paths_known: Paths = LAB,
 ) -> Campaign:
     """Check a campaign and return it with its defaults, and with factors and workloads as in
     plan.json.
 
-    ``pairs: all`` means the ``nodes``. The campaign may name the ``known`` paths.
+    ``pairs: all`` means the ``nodes``. The campaign may name the ``paths_known``.
     """
     document: Any = campaign
     if isinstance(campaign, dict):
         document = {key: value for key, value in campaign.items() if value is not None}
-    validate_by(document, campaign_schema(known), where)
+    validate_by(document, campaign_schema(paths_known), where)
     full: Any = {**DEFAULTS, **document}
-    _fill(full, nodes, where, known)
+    _fill(full, nodes, where, paths_known)
     _check_names(full, where)
     _unique([tuple(sorted(pair.items())) for pair in full["pairs"]], "pairs", where)
     if full["design"] == "search":
@@ -125,14 +125,14 @@ def read_campaign(
     return full
 
 
-def _fill(full: Any, nodes: Sequence[str], where: str, known: Paths) -> None:
+def _fill(full: Any, nodes: Sequence[str], where: str, paths_known: Paths) -> None:
     """Replace the short forms of a campaign by the forms of plan.json."""
     if full["time_budget"] is not None:
         full["time_budget"] = seconds(full["time_budget"])
     _take_lengths(full, where)
     factors: list[Factor] = []
     for entry in full["factors"]:
-        factors += read_factor(entry, full, known)
+        factors += read_factor(entry, full, paths_known)
     check_needs(factors, where)
     full["factors"] = factors
     full["workloads"] = [

@@ -18,7 +18,7 @@ from ...module_utils._engines.engine import Workload
 from ...module_utils._engines.engines import engine_of
 from ...module_utils._engines.workload import streaming_engines
 from .._paths.path import Pair
-from .._statistics.looks import Look
+from .._statistics.looks import InterimTest
 from .._statistics.rules import FEWEST_BLOCKS, INTERVAL_BLOCKS
 from .factors import settings_of
 from .interim import ANSWERED, BLOCKS, NAMED, NAMED_BLOCKS, planned_tests, stages
@@ -190,7 +190,7 @@ def _with_first_blocks(campaign: Campaign, profiles: int) -> Campaign:
     return {**campaign, "first": FIRST_BLOCKS, "workloads": workloads}
 
 
-def _ends(time_plan: TimePlan | None, tests: list[Look]) -> list[int]:
+def _ends(time_plan: TimePlan | None, tests: list[InterimTest]) -> list[int]:
     """Return the blocks after which the campaign makes a decision from the trials of all MTUs."""
     return [first_blocks(time_plan)] if time_plan else [test["block"] for test in tests]
 
@@ -255,7 +255,7 @@ def _servers(members: list[Pair]) -> set[str]:
 
 
 def _optional_keys(
-    campaign: Campaign, tests: list[Look], search: SearchLimits | None, confirm: int
+    campaign: Campaign, tests: list[InterimTest], search: SearchLimits | None, confirm: int
 ) -> dict[str, object]:
     """Return the keys that only some plans have."""
     keys = {

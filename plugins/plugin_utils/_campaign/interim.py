@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...module_utils._base.errors import InputError
-from .._statistics.looks import Look, after_each_block, schedule
+from .._statistics.looks import InterimTest, after_each_block, schedule
 from .nouns import Campaign, Decided, Plan, Visit
 
 SCHEMA = 1
@@ -25,7 +25,7 @@ NAMING = (INTEGRITY, "profiles")
 DESIGNS = ("on_off", "one_at_a_time", "leave_one_out", "profiles")
 
 
-def planned_tests(campaign: Campaign, blocks: int, where: str) -> list[Look]:
+def planned_tests(campaign: Campaign, blocks: int, where: str) -> list[InterimTest]:
     """Return the interim tests of a campaign with this number of blocks; none without ``until``."""
     if not campaign["until"]:
         return []
@@ -73,7 +73,7 @@ def _drops(decision: Decided, visit: Visit) -> bool:
     return later and (decision["answered"] or visit["profile"] in decision["settled"])
 
 
-def due(plan: Plan, decisions: list[Decided], remaining: Iterable[Visit]) -> Look | None:
+def due(plan: Plan, decisions: list[Decided], remaining: Iterable[Visit]) -> InterimTest | None:
     """Return the interim test that is due, or None: no visit of its blocks remains."""
     if decisions and decisions[-1]["answered"]:
         return None

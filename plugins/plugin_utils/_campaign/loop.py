@@ -122,7 +122,7 @@ def partners(member: CampaignHost, in_order: Collection[str]) -> list[str]:
     lost = set[str]()
     for host in member["needed"]:
         if host not in in_order:
-            lost.update(member["rests"][host])
+            lost.update(member["lost_without"][host])
     return [partner for partner in member["partners"] if partner not in lost]
 
 
@@ -217,7 +217,7 @@ def visit_options(
         "expect": _expected(plan, options, conditions, client, hosts),
     }
     if options.evidence_seconds > 0:
-        arguments["look"] = _samples(plan, options)
+        arguments["sampling"] = _samples(plan, options)
     if plan.forwarder:
         between = hosts[plan.forwarder]
         arguments["forwarder"] = {
@@ -279,7 +279,7 @@ def _evidence(
         "uplink": {"client": options.uplink, "server": _underlay(server)[-1]},
         "tunnel_by_uplink": options.tunnel_by_uplink,
         "homes": homes,
-        "beside": {end: hosts[name].applied for end, name in homes.items()},
+        "home_settings": {end: hosts[name].applied for end, name in homes.items()},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any, NotRequired, TypedDict
 from ...module_utils._engines.engine import Workload
 from .._paths.lab_paths import OwnPath
 from .._paths.path import Pair
-from .._statistics.looks import Look
+from .._statistics.looks import InterimTest
 
 AS_FOUND = "as_found"  # a profile of design integrity: the hosts keep their settings
 MIXED = "mixed"  # level of as_found: the factor is on at only some of its devices
@@ -242,7 +242,7 @@ class Plan(Outline):
     ]  # {path: encapsulation}, in plans of earlier versions
     visits: list[Visit]
     until: NotRequired[str]  # "answered" or "named"; plans of earlier versions lack it
-    looks: NotRequired[list[Look]]  # interim tests
+    looks: NotRequired[list[InterimTest]]  # interim tests
     looked: NotRequired[list[Decided]]  # not in the file: decisions of interim tests
     search: NotRequired[SearchLimits]
     decided: NotRequired[Search]  # not in the file: decisions of the search

@@ -31,7 +31,7 @@ from .._untrusted.texts import printable
 
 Labels = dict[str, "str | int | None"]
 Sample = tuple[str, Labels, float]
-KNOWN_LABELS = 4096  # texts that are kept at once
+KNOWN_LABELS = 4096  # texts in memory together
 FAMILIES = {
     "offload_lab_value": "Median of a profile, in the unit of the label",
     "offload_lab_effect_ratio": "A profile against the control",

@@ -180,8 +180,8 @@ def trend(series: Trend, changes: dict[int, str], title: str, axis: str) -> Figu
         TREND_BOTTOM,
         [(position, str(position)) for position in range(1, len(means) + 1, every)],
     )
-    for position, verdict in changes.items():
-        css = verdict if verdict in ("better", "worse") else "same"
+    for position, outcome in changes.items():
+        css = outcome if outcome in ("better", "worse") else "same"
         figure.shape(
             f"s-{css}",
             [

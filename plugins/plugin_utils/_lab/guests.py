@@ -119,19 +119,19 @@ def _of_pairs(host: str, end: str, pairs: Sequence[Pair], homes: Homes) -> Campa
     """
     partners = _partners(host, pairs)
     home = homes.get(host)
-    rests: dict[str, list[str]] = {}
+    lost_without: dict[str, list[str]] = {}
     for partner in partners:
         for needed in filter(None, (partner, homes.get(partner))):
-            rests.setdefault(needed, []).append(partner)
+            lost_without.setdefault(needed, []).append(partner)
     if home:
-        rests[home] = partners
+        lost_without[home] = partners
     return {
         "member": True,
         "end": end,
         "pairs": [pair for pair in pairs if pair["client"] == host],
         "partners": partners,
-        "needed": list(rests),
-        "rests": rests,
+        "needed": list(lost_without),
+        "lost_without": lost_without,
         "elsewhere": list(OTHERS) if home else [],
     }
 
@@ -147,7 +147,7 @@ def _add_node(hosts: dict[str, CampaignHost], node: str, guest: str) -> None:
             "pairs": [],
             "partners": [],
             "needed": [],
-            "rests": {},
+            "lost_without": {},
             "elsewhere": [TENANT],
         },
     )
@@ -160,8 +160,8 @@ def _add_node(hosts: dict[str, CampaignHost], node: str, guest: str) -> None:
     for partner in its_guest["partners"]:
         label = f"{guest} {partner}"
         mine["partners"] = [*mine["partners"], label]
-        lost_with = [host for host, lost in its_guest["rests"].items() if partner in lost]
+        lost_with = [host for host, lost in its_guest["lost_without"].items() if partner in lost]
         for host in (guest, *lost_with):
             if host != node:
-                mine["rests"].setdefault(host, []).append(label)
-    mine["needed"] = list(mine["rests"])
+                mine["lost_without"].setdefault(host, []).append(label)
+    mine["needed"] = list(mine["lost_without"])

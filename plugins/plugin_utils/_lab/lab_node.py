@@ -285,7 +285,7 @@ def tunnels_of(
     missing = [name for name in nodes if name not in hostvars]
     if missing or node not in nodes:
         raise InputError(
-            "not a node of the lab", (missing or [node])[0], f"The group has {', '.join(nodes)}."
+            "not a node of the lab", (missing or [node])[0], f"Use one of {', '.join(nodes)}."
         )
     datapath = variables["datapath_active"]
     tunnel = tunnel_of(variables)
@@ -375,15 +375,15 @@ def members_with_forwarders(
     for forwarder in forwarders:
         for host in hosts:
             campaign_hosts[host]["needed"].append(forwarder)
-            campaign_hosts[host]["rests"][forwarder] = list(campaign_hosts[host]["partners"])
-        rests = {host: _with(host, pairs) for host in hosts}
+            campaign_hosts[host]["lost_without"][forwarder] = list(campaign_hosts[host]["partners"])
+        lost_without = {host: _with(host, pairs) for host in hosts}
         campaign_hosts[forwarder] = {
             "member": True,
             "end": FORWARDER,
             "pairs": [],
             "partners": labels,
             "needed": hosts,
-            "rests": rests,
+            "lost_without": lost_without,
             "elsewhere": [],
         }
     return campaign_hosts

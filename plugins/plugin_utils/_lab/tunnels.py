@@ -95,7 +95,7 @@ def _check_ends(ends: Mapping[str, Sequence[str]], node: str) -> None:
             raise InputError(
                 f"it has {len(addresses)} ports, {node} has {len(ends[node])}",
                 name,
-                "With offload_lab_tunnel_per_port every node needs as many offload_lab_more_ports.",
+                "Give every node as many offload_lab_more_ports, or leave out offload_lab_tunnel_per_port.",
             )
 
 

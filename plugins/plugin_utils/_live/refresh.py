@@ -254,12 +254,10 @@ def _predicted(analysis: Analysis, plan: Plan) -> str:
 
 
 def _settled(plan: Plan) -> str:
-    """Return which profiles the looks have settled: in all tables shown, or without a difference
-    that matters.
-    """
+    """Say which profiles the interim tests have settled."""
     if plan["design"] == "search":
         return ""
-    names = list(chain.from_iterable(look["settled"] for look in plan.get("looked") or ()))
+    names = list(chain.from_iterable(test["settled"] for test in plan.get("looked") or ()))
     return (
         f"Settled, and out of the plan: {text.listed(names)}." if names else "Nothing is settled."
     )

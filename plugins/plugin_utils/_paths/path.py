@@ -61,7 +61,7 @@ class CampaignHost(TypedDict):
     pairs: list[Pair]  # whose client it is
     partners: list[str]  # the hosts that it measures with; of a node "GUEST PARTNER" of its guests
     needed: list[str]  # hosts that must have taken the profile, too
-    rests: dict[str, list[str]]  # {one of them: the partners that are lost without it}
+    lost_without: dict[str, list[str]]  # {one of them: the partners that are lost without it}
     elsewhere: list[str]  # classes of devices that are another host's alone
 
 

@@ -40,8 +40,8 @@ STATES = {
     None: "",
 }
 SAME_BLOCKS = (
-    "The blocks that show what is better also say by how much. What looks large is what is shown, so there the "
-    "end of an interval towards 1 is farther out than in the tables of all comparisons."
+    "The same blocks show an effect and measure it, which favours effects that look large. So here the end of an "
+    "interval towards 1 is farther out than in the tables of all comparisons."
 )
 MOST_SENTENCES = 8
 FOLD = 16  # rows; a longer table is folded
@@ -273,10 +273,10 @@ def _demands(table: NamedTable, profile: str) -> str:
 
 
 def _settled_by(needs: Needs | None) -> str:
-    """Return what would tell a difference that is not known, as the end of a sentence."""
+    """Return how an unknown difference would be settled, as the end of a sentence."""
     if not needs or not needs.text:
         return ""
-    return f"; {needs.text} would tell" if needs.blocks else f"; {needs.text}"
+    return f"; {needs.text} would settle it" if needs.blocks else f"; {needs.text}"
 
 
 def _one_profile(table: NamedTable, quantity: Quantity, row: QuantityRow) -> str:
@@ -320,7 +320,7 @@ def _profiles(table: NamedTable, quantity: Quantity) -> str:
 
 
 def sentence(table: NamedTable) -> tuple[str, str, float]:
-    """Return ``(verdict, sentence, size)`` for a table, from its main quantity; ``size`` ranks the
+    """Return ``(tone, sentence, size)`` for a table, from its main quantity; ``size`` ranks the
     sentences.
     """
     quantity = table.quantities[0]

@@ -29,7 +29,7 @@ from .phrases import line
 
 WAYS = {"forward": ("client", "server"), "reverse": ("server", "client")}
 OVERFLOWS = (
-    " A queue that overflows does this, and so does a fault that is rare: more blocks would tell."
+    " An overflowing queue does this, and so does a rare fault: more blocks would show which."
 )
 MOST_KNOWN = 4  # cases in a line
 ELSEWHERE = ("broken without", "broken everywhere")  # the cause is none of the offloads
@@ -82,7 +82,7 @@ def first_and_last(payload: PayloadFindings | None) -> tuple[list[Sentence], lis
     first = list[Sentence]()
     for row in payload.paths if payload else ():
         sentence = line(SIGNS[row.verdict], row.text)
-        (clean if sentence["verdict"] == "same" else first).append(sentence)
+        (clean if sentence["tone"] == "same" else first).append(sentence)
     return first, clean
 
 
@@ -154,7 +154,7 @@ def _blamed(blame: Blame) -> str:
 
 
 def _hop(plan: Plan, row: PathVerdict, checks: Checks) -> str:
-    """Name the hop at which it breaks, where the campaign tells."""
+    """Name the hop at which the path breaks, if the campaign shows it."""
     names = [" or ".join(map(_named, hops)) for hops in hops_of(plan, row, checks)]
     return f" The hop: {text.listed(list(dict.fromkeys(names)))}." if names else ""
 
@@ -205,23 +205,22 @@ def _corrupted(row: PathVerdict) -> str:
 
 def _everywhere(row: PathVerdict) -> str:
     return (
-        f"Broken {_where(row)}: {row.kind} with every profile.{_example(row)} All off was not "
-        "among them, so whether an offload does it is not known. Playbook integrity would tell."
+        f"Broken {_where(row)}: {row.kind} with every profile.{_example(row)} No profile had "
+        "all offloads off, so it is not known whether an offload is the cause. Run playbook integrity."
     )
 
 
 def _suspect(row: PathVerdict) -> str:
     return (
-        f"Suspect {_where(row)}: {row.kind} in some of {row.trials} trials, too few to say "
-        f"which setting does it.{_example(row)}{_corrupted(row) or ' More blocks would tell.'}"
+        f"Suspect {_where(row)}: {row.kind} in some of {row.trials} trials, too few to name "
+        f"a setting.{_example(row)}{_corrupted(row) or ' Measure more blocks.'}"
     )
 
 
 def _lossy(row: PathVerdict) -> str:
     return (
         f"Packets are lost {_where(row)}: {row.kind} in {row.troubled} of {row.trials} "
-        f"trials, and no setting was shown to do it.{_corrupted(row) or OVERFLOWS} Nothing arrived "
-        "otherwise than it was sent."
+        f"trials, and no setting was shown to be the cause.{_corrupted(row) or OVERFLOWS} Nothing arrived wrong."
     )
 
 
@@ -243,21 +242,21 @@ def _bound(row: PathVerdict) -> str:
     messages = max(row.bounds, key=lambda bound: bound.messages)
     trials = max(bound.trials for bound in row.bounds)
     return (
-        f" With 95 % confidence and any one of these settings on, fewer than 1 in "
-        f"{math.floor(1 / messages.messages):,} messages arrives otherwise (least is known of "
+        f" With 95 % confidence, with any one of these settings on, fewer than 1 in "
+        f"{math.floor(1 / messages.messages):,} messages arrives wrong (least is known of "
         f"{messages.setting}), and fewer than {math.ceil(100 * trials)} % of the trials are in trouble."
     )
 
 
 def _sizes(row: PathVerdict) -> str:
-    """Say which packets the path carries, where it loses larger ones and tells nobody."""
+    """Say which packets arrive, if the path loses larger ones and no ICMP message reports it."""
     texts = []
     for name, (sender, receiver) in WAYS.items():
         size = row.sizes.get(name)
         if size:
             texts.append(
-                f" From {sender} to {receiver} packets of {size['largest']:,} bytes arrive, of "
-                f"{size['mtu']:,} do not: a black hole, since no ICMP says so."
+                f" From {sender} to {receiver} packets of {size['largest']:,} bytes arrive. "
+                f"Packets of {size['mtu']:,} bytes do not, and no ICMP message reports it: a black hole."
             )
     return "".join(texts)
 
@@ -267,7 +266,9 @@ def _pings(row: PathVerdict) -> str:
     if row.pings is None:
         return ""
     if row.pings["large"]:
-        return " Ping does not show it: it was answered in every trial, in packets of the MTU, too."
+        return (
+            " Ping does not show it: it was answered in every trial, also at the size of the MTU."
+        )
     if row.pings["small"]:
         return " A small ping was answered in every trial, one of the MTU's size was not."
     return ""

@@ -199,8 +199,8 @@ def _of_nodes(rows: Sequence[NodeUse]) -> list[PlainTable]:
     ]
     table = _table("CPU of the tenants' nodes", ["Profile", "Node", "Visits", "Busy, %"], cells)
     table["caption"] = (
-        "Median of visits, from one visit's settings to the next's, with what lies between "
-        "trials. It is separate from the CPU of the ends, and not added to it."
+        "Median over the visits; a visit includes the time between its trials. It is separate from the "
+        "CPU time of the ends."
     )
     return [table]
 
@@ -223,11 +223,11 @@ def _notes(nodes: Nodes, different: int, changed: int) -> Iterator[str]:
     else:
         yield "No difference between the ends was found."
     if not any(after for _before, after in nodes.values()):
-        yield "What the nodes were like after the campaign was not recorded."
+        yield "The state of the nodes after the campaign was not recorded."
     elif changed:
         yield f"{text.count(changed, 'setting was', 'settings were')} not the same after the campaign."
     else:
-        yield "Everything was the same after the campaign as before."
+        yield "Nothing had changed after the campaign."
     yield from placement(nodes)
 
 
@@ -236,7 +236,7 @@ def conditions(manifest: Manifest | None, node_cpu: Sequence[NodeUse] = ()) -> M
     nodes = nodes_of(manifest)
     if not nodes:
         note = (
-            "What the campaign ran on was not recorded: the results folder has no manifest.json. "
+            "The conditions were not recorded: the results folder has no manifest.json. "
             "These numbers cannot be compared with numbers of another host."
         )
         return MeasuredOn([note], [])

@@ -95,11 +95,11 @@ def _sentence(
         f"{text.count(len(differences), 'pair')} of runs"
     )
     if not judged:
-        return f"{start}; netperf printed no confidence width, so how much it is worth is not known"
+        return f"{start}; netperf printed no confidence width, so its reliability is not known"
     beyond = sum(abs(difference) > half for difference, half in judged)
     widths = [half for _difference, half in judged]
     return (
-        f"{start}, of which {beyond} of {len(judged)} {'is' if beyond == 1 else 'are'} beyond what the runs' own "
+        f"{start}; {beyond} of {len(judged)} {'is' if beyond == 1 else 'are'} beyond what the runs' own "
         f"confidence allows (±{min(widths):.1f} to ±{max(widths):.1f} %)"
     )
 
@@ -144,13 +144,12 @@ def worth(plan: Plan, trials: Iterable[Trial]) -> list[str]:
     runs = [trial["result"] for trial in trials if trial["result"]]
     missed = sum(result.get("confidence_met") is False for result in runs)
     sentences = [
-        f"imported from {plan['source']}: {text.count(len(runs), 'run')}, of which {missed} missed the confidence "
-        "that was asked for"
+        f"imported from {plan['source']}: {text.count(len(runs), 'run')}; {missed} missed the requested confidence"
     ]
     places = _places(trials).values()
     if not _was_repeated(places):
         sentences.append(
-            "no run was repeated: there is no interval, and no difference between profiles is a finding"
+            "no run was repeated, so there are no intervals, and no difference between profiles is shown"
         )
     others = [profile for profile in plan["profiles"] if profile != control]
     for profile, quantity in product(others, QUANTITIES):

@@ -18,7 +18,7 @@ class Sentence(TypedDict):
     or nothing.
     """
 
-    verdict: str
+    tone: str
     text: str
     command: str
 
@@ -34,7 +34,7 @@ class Cells(PrintedSpread):
     """A row of effects as printed."""
 
     label: str
-    verdict: str
+    outcome: str
     control: bool  # the row is the control's own
     effect: str
     interval: str
@@ -67,7 +67,7 @@ class PageTable(NamedTuple):
 class MatrixCell(NamedTuple):
     """An effect of the overview."""
 
-    verdict: str
+    outcome: str
     text: str
 
 
@@ -151,7 +151,7 @@ class DeviceEvidence(NamedTuple):
 
     factor: str
     device: str
-    verdict: str
+    finding: str
     evidence: str
 
 

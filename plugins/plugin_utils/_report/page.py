@@ -119,7 +119,7 @@ def caveats(
     if empty and digest.trials:
         limits.append(f"no result at all for {_first_few(empty, 6)}")
     if not manifest:
-        limits.append("what the campaign ran on was not recorded (no manifest.json)")
+        limits.append("the conditions were not recorded (no manifest.json)")
     return [text.sentence(item).rstrip(".") + "." for item in limits]
 
 
@@ -131,7 +131,7 @@ def _not_compared(unsupported: dict[str, str]) -> list[str]:
     for profile, reason in unsupported.items():
         profiles.setdefault(reason, []).append(profile)
     return [
-        f"no device takes {text.listed(names)} ({reason}): measured without it, and not compared"
+        f"no device accepts {text.listed(names)} ({reason}): measured without it, and not compared"
         for reason, names in profiles.items()
     ]
 

@@ -26,9 +26,9 @@ MOST_NAMED = 12  # settings of a level in a sentence
 MOST_ALIKE = 3  # sets in a sentence
 
 
-def line(verdict: str, sentence: str, command: str = "") -> Sentence:
+def line(tone: str, sentence: str, command: str = "") -> Sentence:
     """Return a sentence with its sign."""
-    return {"verdict": verdict, "text": sentence, "command": command}
+    return {"tone": tone, "text": sentence, "command": command}
 
 
 class RowPlace(NamedTuple):

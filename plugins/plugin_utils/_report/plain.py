@@ -121,7 +121,7 @@ def _untested(tables: Iterable[NamedTable]) -> bool:
 
 def _wrapped(item: Sentence) -> str:
     """Return a sentence of the answer as lines; a command stays whole, to be copied."""
-    sentence = f"{SIGNS[item['verdict']] or '- '}{item['text']}".replace(" %", "\u00a0%")
+    sentence = f"{SIGNS[item['tone']] or '- '}{item['text']}".replace(" %", "\u00a0%")
     lines = textwrap.wrap(
         sentence, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
@@ -197,7 +197,7 @@ def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
         hidden += shown.hidden
     if not rows:
         return Compared(
-            None, "There is nothing to compare: what the profiles set is not taken by any device."
+            None, "There is nothing to compare: no device accepts the settings of the profiles."
         )
     table_shown = _without_empty_columns(HEAD, rows)
     untested = ", ? that it is not known" if _untested(tables) else ""
@@ -213,8 +213,8 @@ def _compared(tables: Sequence[NamedTable], paired: str) -> Compared:
     return Compared(table_shown, " ".join(notes))
 
 
-def _verdicts(rows: Sequence[DeviceEvidence]) -> PlainTable:
-    return plain_table(["factor", "device", "verdict", "evidence"], rows)
+def _findings(rows: Sequence[DeviceEvidence]) -> PlainTable:
+    return plain_table(["factor", "device", "finding", "evidence"], rows)
 
 
 def markdown(report: CampaignReport) -> str:
@@ -223,7 +223,7 @@ def markdown(report: CampaignReport) -> str:
         "report.md.j2",
         vars(report),
         compared=_compared(report.tables, report.paired),
-        verdicts=_verdicts(report.evidence.rows),
+        findings=_findings(report.evidence.rows),
     )
 
 
@@ -238,7 +238,7 @@ def _render_markdown(name: str, values: Mapping[str, object], **other: object) -
     """
     environment, markup = html.markdown_environment()
     environment.filters.update(
-        sign=lambda item: markup(SIGNS[item["verdict"]]),
+        sign=lambda item: markup(SIGNS[item["tone"]]),
         table=lambda table: markup(_markdown_table(table)),
     )
     return environment.get_template(name).render(values, **other)

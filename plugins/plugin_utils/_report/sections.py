@@ -110,7 +110,7 @@ def _share(value: float | None) -> str:
 
 
 def _proof(row: DeviceVerdict) -> str:
-    """Return what a verdict rests on, in words."""
+    """Return what a finding is based on, in words."""
     proof = PROOFS.get(row.proof, row.proof.replace("_", " "))
     if row.proof != "read_back":
         proof += f": {_share(row.share_on)} of bytes at on, {_share(row.share_off)} at off"
@@ -118,15 +118,15 @@ def _proof(row: DeviceVerdict) -> str:
 
 
 def _merged(rows: Iterable[DeviceVerdict]) -> list[DeviceEvidence]:
-    """Return a row a device; paths with the same verdict are one row."""
+    """Return a row for each device; paths with the same finding share a row."""
     merged: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         key = row.factor, row.node, row.end, row.device, row.verdict, _proof(row)
         merged.setdefault(key, []).append(row.path)
     devices = []
-    for (factor, node, end, device, verdict, proof), paths in merged.items():
+    for (factor, node, end, device, finding, proof), paths in merged.items():
         where = f"{node} ({end}) {device}, {text.listed(paths)}"
-        devices.append(DeviceEvidence(factor, where, verdict, proof))
+        devices.append(DeviceEvidence(factor, where, finding, proof))
     return devices
 
 
@@ -140,7 +140,7 @@ def evidence(rows: Sequence[DeviceVerdict]) -> SettingEvidence:
     ]
     if any(row.confounded for row in rows):
         notes.append(
-            "The settings were changed together, so another setting may have caused a verdict."
+            "The settings were changed together, so a finding may come from another setting."
         )
     devices = _merged(rows)
     return SettingEvidence(notes, devices, folded=len(devices) > FOLD)

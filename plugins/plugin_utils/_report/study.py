@@ -223,7 +223,7 @@ def _note(plan: Plan, control: str, impossible: dict[str, str]) -> str:
         f"{control}, paired inside blocks. {SAME}: no difference that matters. ?: not known."
     )
     if plan["blocks"] < 6:
-        note += " So few blocks carry no test: a change here may be noise, and is no finding."
+        note += " With so few blocks there is no test: a change here may be noise."
     for name, reason in (plan.get("untestable") or {}).items():
         note += f" {name} was not varied: {reason}."
     for name, reason in impossible.items():

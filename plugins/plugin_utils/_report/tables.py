@@ -101,7 +101,7 @@ def cells(row: QuantityRow) -> Cells:
     return {
         **_spread(row.spread),
         "label": row.label,
-        "verdict": row.effect.outcome,
+        "outcome": row.effect.outcome,
         "control": False,
         "effect": row.printed,
         "interval": text.interval(row.effect.low, row.effect.high) if row.effect.low else "",
@@ -114,7 +114,7 @@ def _control_cells(label: str, row: Spread) -> Cells:
     return {
         **_spread(row),
         "label": label,
-        "verdict": "same",
+        "outcome": "same",
         "control": True,
         "effect": "1",
         "interval": "",
@@ -304,8 +304,8 @@ def _visited(table: NamedTable) -> PlainTable:
         "title": f"What each set measured, {table.title}",
         "folded": True,
         "caption": (
-            "Medians over the trials of a set, most of them of one visit. They are not tested: what drifts between "
-            "visits is in them, too."
+            "Medians over the trials of a set, most of them of one visit. They are not tested, and include "
+            "drift between visits."
         ),
     }
 

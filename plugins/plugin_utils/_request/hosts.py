@@ -408,7 +408,7 @@ def _known(reading: Reading) -> Iterator[tuple[str, str]]:
         yield (
             NOTE,
             f"offloads of {driver or 'this kernel'} were reported to be broken: {names}. See "
-            "docs/known-cases.md; playbook integrity tells whether they are here.",
+            "docs/known-cases.md; playbook integrity shows whether they are broken here.",
         )
     yield OK, f"none of {driver or 'this kernel'}"
 

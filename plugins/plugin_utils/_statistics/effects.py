@@ -1,8 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics of effects, on whole arrays at once. Values are natural logarithms; NaN is what was
-not measured.
+"""Statistics of effects, computed on whole arrays. Values are natural logarithms; NaN: not measured.
 
 An effect is the mean over blocks of differences of logarithms inside each block: the geometric mean
 of ratios. Its test is the sign-flip test, its interval what that does not refuse; docs/statistics.md

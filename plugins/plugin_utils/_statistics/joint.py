@@ -1,17 +1,17 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One test for all effects of a report: 5 % for any false claim among them, however many there are.
+"""One test for all effects of a report. The chance of any false claim is 5 %, whatever their number.
 
-Where nothing differs, a whole block might as well have the other sign: all its differences at once,
-so that what they have in common (a control, a visit, a noisy moment) stays in common. The largest
-effect must be larger than the largest of all effects under nearly every other choice of signs; then
-the second largest among those that are left, and so on (step-down max-T, Westfall and Young 1993).
-Exact to 12 blocks, 9,999 draws with a fixed seed beyond.
+If nothing differs, swapping the labels within a block changes nothing. So the test flips the sign of all
+differences of a block together. This keeps what they share: a control, a visit, a noisy moment. The
+largest effect is claimed if it exceeds the largest effect under nearly all choices of signs. Then the
+second largest is compared with the rest, and so on (step-down max-T, Westfall and Young 1993). The test
+is exact up to 12 blocks; for more it takes 9,999 draws with a fixed seed.
 
-Where trials are slowed and never sped up, differences are skewed, and chance makes large sums of
-one sign. An effect of that sign counts for less, by what skewness adds to it; no effect counts for
-more, so no claim is added.
+If noise slows trials down and never speeds them up, differences are skewed, and chance makes large sums of
+one sign. The test subtracts what skewness adds to effects of that sign. It raises no effect, so it adds no
+claim.
 
 Of few effects every set of them is tested instead (a closed test, Marcus et al. 1976), by the sum
 of its fourth powers: between the largest, which one strong effect passes, and the sum of squares,
@@ -37,7 +37,7 @@ from .signflip import TIE, order_p, sign_patterns
 # Variance of (profile - mean of two control visits), in units of one trial's variance; to one visit: 2
 AGAINST_TWO = 1.5
 LOWER_QUARTER = 0.25
-CELLS = 1 << 18  # effects, or sets of them, by sign patterns that are in memory at once
+CELLS = 1 << 18  # effects, or sets of them, times sign patterns, in memory together
 MOST_CLOSED = 12  # effects, whose 4,095 sets are tested one by one
 POWER = 4
 MOST_OF_ITS_SIZE = 3.0  # most times that an effect's size exceeds its differences' size

@@ -29,9 +29,9 @@ MOST_EXACT_BLOCKS = 12
 DRAWS = 9999
 # Choices of signs that an interval is made of. All that are drawn would move a limit by 1 % of the half width.
 MOST_FOR_LIMITS = 4096
-ROWS = 4096  # effects handled at once, to bound memory
-SUMMED = 64  # effects whose sums are made at once: all choices of signs are read again for each lot
-CACHED = 1 << 15  # numbers handled at once where several arrays of them should stay in the cache
+ROWS = 4096  # effects handled together, to bound memory
+SUMMED = 64  # effects summed together; each such group reads all choices of signs again
+CACHED = 1 << 15  # numbers handled together, so that several arrays of them stay in the cache
 TIE = 1 - 1e-12  # sums of the same numbers in another order are the same sum
 RANK_TIE = 1e-9
 

@@ -27,9 +27,7 @@ SIGNIFICANT = 6  # significant: what differs beyond them differs by machine, not
 
 
 def number(value: float | None) -> str:
-    """Return a number as a reader wants it: three to four significant digits, thousands grouped
-    from 10,000 on.
-    """
+    """Return a number with three to four digits; thousands are grouped from 10,000 on."""
     if value is None or not math.isfinite(value):
         return NONE
     size = abs(value)

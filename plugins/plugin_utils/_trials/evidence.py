@@ -48,7 +48,7 @@ class Learned(TypedDict, total=False):
     uplink: dict[str, str]  # {end: key of the device that carries the paths by uplink}
     tunnel_by_uplink: bool  # whether that device carries the tunnel's packets, too
     homes: dict[str, str]  # {end: the node of the tenant there that is a host of its own}
-    beside: dict[str, Beside]  # {the same end: what was set at that node}
+    home_settings: dict[str, Beside]  # {the same end: what was set at that node}
 
 
 def expected(path: Path, test: str, mtu: int, lab: Lab, window: int | None = None) -> Expected:
@@ -129,7 +129,7 @@ def trial_evidence(visit: Learned, path: Path, test: str) -> Evidence:
         "settings": {end: _flat_devices(devices) for end, devices in settings.items()}
     }
     for end, node in (visit.get("homes") or {}).items():
-        home = visit["beside"][end]
+        home = visit["home_settings"][end]
         field["settings"][end].update(_flat_devices(home["devices"], f"{node}:"))
         if home.get("cpu"):
             field.setdefault("nodes", {})[end] = {"node": node, "cpu": home["cpu"]}

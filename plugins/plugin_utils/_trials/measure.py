@@ -95,7 +95,7 @@ class Measurement:
         self.trials: list[Trial] = []
         self.skipped = self.collected = 0
         self.seen: dict[str, dict[str, Any]] = {}  # packets, as module evidence returns them
-        self.looked_s = 0.0
+        self.sampled_s = 0.0
         self.progress = dict[str, str]()
         name = self.plan["name"] if self.plan else checks.name(options["campaign"], "campaign")
         self.names = {
@@ -174,10 +174,8 @@ class Measurement:
         return trials.checked(trials.shortened(self.plan, cells, self.records.struck))
 
     def _sights(self) -> dict[str, object]:
-        """Return ``{"look", "watch"}``, the devices to look at on each path and to watch during a
-        trial.
-        """
-        look = self.options["look"]
+        """Return ``{"sampling", "watch"}``: the devices to sample on each path, and to watch in a trial."""
+        sampling = self.options["sampling"]
         watch = self.options["watch"]
         devices = self.options["devices"]
         if self.plan and devices:
@@ -196,9 +194,8 @@ class Measurement:
             )
             engine = sampling_engine(self.plan["workloads"], self.plan.get("sampling"))
             datagrams = trials.datagrams_to_sample(self.plan)
-            look = (
-                {**look, "paths": paths, "engine": engine, "datagrams": datagrams} if look else None
-            )
+            if sampling:
+                sampling = {**sampling, "paths": paths, "engine": engine, "datagrams": datagrams}
             crossed = [crossed_devices(planned, node["devices"]) for node in nodes]
             client = [crossed[0], *(path["client_devices"] for path in paths)]
             server = [crossed[1], *(path["server_devices"] for path in paths)]
@@ -207,7 +204,7 @@ class Measurement:
                 "server": _once(server),
                 "forwarder": _once(path.get("forwarder_devices", []) for path in paths),
             }
-        return {"look": look, "watch": watch}
+        return {"sampling": sampling or None, "watch": watch}
 
     def _spool_key(self, name: str) -> str:
         """Return the name of this campaign's chunks: a campaign of the same name in another folder
@@ -291,7 +288,7 @@ class Measurement:
         """
         done = []
         self.seen = answer.get("packets") or self.seen
-        self.looked_s += answer.get("looked_s", 0.0)
+        self.sampled_s += answer.get("sampled_s", 0.0)
         for name, rows in sorted((answer.get("left") or {}).items()):
             self.collected += self._take_all(rows)
             done.append(name)
@@ -387,7 +384,7 @@ class Measurement:
             "marked": marked,
             "skipped_trials": max(0, self.skipped),
             "collected": self.collected,
-            "looked_s": self.looked_s,
+            "sampled_s": self.sampled_s,
             "record": self.options["record"],
             **self.progress,
             "msg": f"{len(self.trials)} trials recorded, {len(failed)} with an error",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What checks of the payload say together: messages that arrived, and how they arrived. Pure."""
+"""Sum the checks of the payload: which messages arrived, and what was wrong with them. Pure."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ...module_utils._engines.payload.traffic import PINGS_SAID
 from .drop_reasons import dropped_of, in_words
 from .nouns import NOTHING, Trial
 
-# Errors that the kernel counts, and what each means.
+# The kernel's counters of packets with wrong checksums.
 CHECKSUMS = ("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors")
-# Datagrams of which the receiving kernel gave up the fragments, and those of which it waited in vain for
-# some. What it gives up otherwise has arrived: fragments that came too far apart (ipfrag_max_dist).
+# (datagrams that the receiving kernel could not put together, datagrams whose last fragments never came).
+# The difference has arrived: its fragments came too far apart (ipfrag_max_dist).
 GIVEN_UP = (("IpReasmFails", "IpReasmTimeout"), ("Ip6ReasmFails", "Ip6ReasmTimeout"))
 RECEIVERS = {"forward": "server", "reverse": "client"}
 WRONG = "the payload arrived wrong"
-TOO_LARGE = "packets of the path's MTU do not arrive, and nothing says so"
+TOO_LARGE = "packets of the path's MTU do not arrive, and no ICMP message reports it"
 STALLED = "a connection stalled while the payload was checked"
 REFUSED = "packets arrived with wrong checksums"
-SEGMENTS_LOST = "segments were lost and sent again"
+SEGMENTS_LOST = "segments were lost and retransmitted"
 LOST = "datagrams of the payload were lost"
 NONE_ARRIVED = "no datagram arrived, of any size"
 LOST_ANY = "packets of the payload were lost"
@@ -41,40 +41,42 @@ TWICE = "datagrams arrived twice"
 LATE = "connections needed a second SYN"
 SILENT = "the path stopped answering"
 STOPPED = "the payload could not be checked to the end"
-# What a queue that overflows does, too, whatever is switched on.
+# An overflowing queue does these, too, under every setting.
 LOSSES = (SEGMENTS_LOST, LOST, LOST_ANY)
-# Where nothing of any size passes, the ends do not even agree on a check.
+# If no packet of any size passes, the ends cannot agree on a check.
 NOTHING_PASSES = (STOPPED, NONE_ARRIVED)
-# What a healthy network does now and then: no trouble, but a setting under which it happens is to blame. Another
-# order is no fault: GRO makes it in a clean guest (docs/is-it-broken.md).
+# A healthy network does these now and then, so they are no trouble. A setting that is associated with them is
+# still to blame. Reordering is no fault: GRO reorders packets in a clean guest (docs/is-it-broken.md).
 LESSER = (LOST_ANY, TWICE)
-FEWEST_LOST = 4  # datagrams; the check never has enough on the way to overflow a buffer
-FEWEST_SEGMENTS = 4  # that were lost
+FEWEST_LOST = 4  # datagrams; the check never has enough in flight to overflow a buffer
+FEWEST_SEGMENTS = 4  # lost segments
 FEWEST_CHECKSUMS = 2
 FEWEST_DROPPED = 2  # packets
 MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other traffic drops some, too
 MOST_REASONS = 3
 LATE_CONNECTIONS = 2
-OFTEN = 40  # faults in a check of 4 s at most: one of a second has enough to be in trouble
-SHORTEST = 1.0  # s of a check where a fault strikes often, or nothing passes
+OFTEN = 40  # faults in a check of at most 4 s; a check of 1 s is then in trouble, too
+SHORTEST = 1.0  # s; a check needs no more if a fault strikes often, or if nothing passes
 
 
 class Corrupted(TypedDict):
-    """Packets that arrived at a node with wrong checksums, as all of its kernel counts them."""
+    """Packets that arrived at a node with wrong checksums, counted over its whole kernel."""
 
     packets: int
     trials: int
 
 
 class Tally(TypedDict):
-    """The checks of one profile at one place, summed."""
+    """The sum of the checks of one profile over a path at an MTU."""
 
     trials: int
-    troubled: int  # trials in which something was wrong
-    kinds: dict[str, int]  # what was wrong: trials
-    lesser: dict[str, int]  # what a healthy network may do: trials
-    corrupted: NotRequired[dict[str, Corrupted]]  # by node; with the host, where a tunnel ends
-    dropped: NotRequired[dict[str, Corrupted]]  # by node, reason and place (:mod:`.drop_reasons`)
+    troubled: int  # trials in trouble
+    kinds: dict[str, int]  # {kind of trouble: trials}
+    lesser: dict[str, int]  # {what a healthy network may do: trials}
+    corrupted: NotRequired[dict[str, Corrupted]]  # by node; includes the host where a tunnel ends
+    dropped: NotRequired[
+        dict[str, Corrupted]
+    ]  # by node, reason and function (:mod:`.drop_reasons`)
     whole: Payload
 
 
@@ -92,101 +94,102 @@ class Checks(NamedTuple):
         self,
         where: Where,
         part: str | None,
-        found: Payload,
+        payload: Payload,
         corrupted: Mapping[str, int] = NOTHING,
         dropped: Mapping[str, int] = NOTHING,
     ) -> None:
-        """Count the check of one trial; ``corrupted`` and ``dropped`` are what the functions of
-        these names return.
+        """Count the check of one trial.
+
+        ``corrupted`` and ``dropped`` come from :func:`corrupted_of` and :func:`.dropped_of`.
         """
         tallies = self.fresh if part == "confirm" else self.planned
-        one = tally_of(found, corrupted, dropped)
-        tallies[where] = added(tallies[where], one) if where in tallies else one
+        tally = tally_of(payload, corrupted, dropped)
+        tallies[where] = added(tallies[where], tally) if where in tallies else tally
 
     def see_trial(self, trial: Trial) -> None:
-        """Count the check of a trial, if it made one."""
-        found = checked(trial)
-        if found:
+        """Count the check of a trial, if the trial has one."""
+        payload = checked(trial)
+        if payload:
             where = (trial["path"], trial["mtu"], trial["profile"])
-            self.see(where, trial.get("part"), found, corrupted_of(trial), dropped_of(trial))
+            self.see(where, trial.get("part"), payload, corrupted_of(trial), dropped_of(trial))
 
     def whole(self) -> dict[Where, Tally]:
-        """Return the sums of both."""
-        found = dict(self.planned)
+        """Return the tallies of plan and confirmation together."""
+        tallies = dict(self.planned)
         for where, tally in self.fresh.items():
-            found[where] = added(found[where], tally) if where in found else tally
-        return found
+            tallies[where] = added(tallies[where], tally) if where in tallies else tally
+        return tallies
 
 
 def checks_of(trials: Iterable[Trial]) -> Checks:
-    """Return the checks of the payload that some trials made."""
-    found = Checks({}, {})
+    """Return the checks of the payload in these trials."""
+    checks = Checks({}, {})
     for trial in trials:
-        found.see_trial(trial)
-    return found
+        checks.see_trial(trial)
+    return checks
 
 
 def corrupted_of(trial: Trial) -> dict[str, int]:
     """Return how many packets arrived at each node with wrong checksums while a trial ran.
 
-    The counters are those of all network namespaces that the path crosses there. A check sees those of
-    its own end only, and nothing of what the host refuses before it unpacks a tunnel.
+    The counters cover all network namespaces that the path crosses at the node. A check reads only the
+    counters of its own end. It misses packets that the host refuses before it unpacks a tunnel.
     """
     nodes = dict(trial)
-    found = {}
-    for end, seen in (trial.get("damage") or NOTHING).items():
-        counters = seen.get("counters") or {}
-        count = sum(counters.get(name, 0) for name in CHECKSUMS)
-        if count:
-            found[str(nodes.get(end) or end)] = count
-    return found
+    packets_by_node = {}
+    for end, damage in (trial.get("damage") or NOTHING).items():
+        counters = damage.get("counters") or {}
+        packets = sum(counters.get(name, 0) for name in CHECKSUMS)
+        if packets:
+            packets_by_node[str(nodes.get(end) or end)] = packets
+    return packets_by_node
 
 
 def tally_of(
-    found: Payload, corrupted: Mapping[str, int] = NOTHING, dropped: Mapping[str, int] = NOTHING
+    payload: Payload, corrupted: Mapping[str, int] = NOTHING, dropped: Mapping[str, int] = NOTHING
 ) -> Tally:
     """Return the tally of one trial."""
-    wrong = trouble(found)
+    wrong = trouble(payload)
     kinds = {wrong: 1} if wrong else {}
     return {
         "trials": 1,
         "troubled": len(kinds),
         "kinds": kinds,
-        "lesser": dict.fromkeys(_lesser(found), 1),
+        "lesser": dict.fromkeys(_lesser(payload), 1),
         "corrupted": {node: {"packets": n, "trials": 1} for node, n in corrupted.items()},
         "dropped": {key: {"packets": n, "trials": 1} for key, n in dropped.items()},
-        "whole": found,
+        "whole": payload,
     }
 
 
-def added(one: Tally, other: Tally) -> Tally:
+def added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies."""
-    wholes = [one["whole"], other["whole"]]
-    whole = joined(wholes)
-    whole["counters"] = _counters(wholes, int.__add__)
-    whole["elapsed_s"] = sum(part["elapsed_s"] for part in wholes)
+    payloads = [first["whole"], second["whole"]]
+    summed = joined(payloads)
+    summed["counters"] = _counters(payloads, int.__add__)
+    summed["elapsed_s"] = sum(payload["elapsed_s"] for payload in payloads)
     return {
-        "trials": one["trials"] + other["trials"],
-        "troubled": one["troubled"] + other["troubled"],
-        "kinds": _summed(one["kinds"], other["kinds"]),
-        "lesser": _summed(one["lesser"], other["lesser"]),
-        "corrupted": joined_counts(tally.get("corrupted", {}) for tally in (one, other)),
-        "dropped": joined_counts(tally.get("dropped", {}) for tally in (one, other)),
-        "whole": whole,
+        "trials": first["trials"] + second["trials"],
+        "troubled": first["troubled"] + second["troubled"],
+        "kinds": _summed(first["kinds"], second["kinds"]),
+        "lesser": _summed(first["lesser"], second["lesser"]),
+        "corrupted": joined_counts(tally.get("corrupted", {}) for tally in (first, second)),
+        "dropped": joined_counts(tally.get("dropped", {}) for tally in (first, second)),
+        "whole": summed,
     }
 
 
 def joined_counts(counts: Iterable[Mapping[str, Corrupted]]) -> dict[str, Corrupted]:
     """Return the sums of counts, by their keys."""
-    found: dict[str, Corrupted] = {}
+    sums: dict[str, Corrupted] = {}
     for by_key in counts:
-        for key, seen in by_key.items():
-            known = found.get(key, {"packets": 0, "trials": 0})
-            found[key] = {
-                "packets": known["packets"] + seen["packets"],
-                "trials": known["trials"] + seen["trials"],
+        for key, count in by_key.items():
+            before = sums.get(key, {"packets": 0, "trials": 0})
+            sums[key] = {
+                "packets": before["packets"] + count["packets"],
+                "trials": before["trials"] + count["trials"],
             }
-    return found
+    return sums
 
 
 def _joined_drops(tallies: Iterable[Tally]) -> dict[str, Corrupted]:
@@ -209,8 +212,9 @@ def _most_frequent_first(item: tuple[str, Corrupted]) -> tuple[int, int]:
 
 
 def reasons_of(tallies: Collection[Tally]) -> list[str]:
-    """Return why packets were dropped under the profiles in trouble, where clean profiles have few
-    such drops: ``lost at node2 in tcp_v4_rcv, reason TCP_CSUM: …``, the most frequent first.
+    """Return the reasons for which profiles in trouble lost packets and clean profiles lost few.
+
+    A reason is such as ``lost at node2 in tcp_v4_rcv, reason TCP_CSUM: …``; the most frequent is first.
 
     The kernel counts what other traffic of the host loses, too. So a reason was met in half of the
     trials in trouble at least.
@@ -233,52 +237,51 @@ def reasons_of(tallies: Collection[Tally]) -> list[str]:
 
 
 def _refused_at(node: str, tally: Tally) -> int:
-    seen = tally.get("corrupted", {}).get(node)
-    return seen["packets"] if seen else 0
+    corrupted = tally.get("corrupted", {}).get(node)
+    return corrupted["packets"] if corrupted else 0
 
 
 def corrupted_always(tallies: Collection[Tally]) -> dict[str, Corrupted]:
     """Return the nodes at which packets arrive with wrong checksums under each of several profiles."""
-    whole = joined_counts(tally.get("corrupted", {}) for tally in tallies)
     if len(tallies) < 2:
         return {}
+    by_node = joined_counts(tally.get("corrupted", {}) for tally in tallies)
     return {
-        node: seen
-        for node, seen in whole.items()
+        node: corrupted
+        for node, corrupted in by_node.items()
         if all(_refused_at(node, tally) >= FEWEST_CHECKSUMS for tally in tallies)
     }
 
 
-def _summed(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+def _summed(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
     """Return the sums of numbers by name."""
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
 
 
-def _joined_check(found: list[Check]) -> Check:
+def _joined_check(checks: list[Check]) -> Check:
     counts: Any = dict.fromkeys(COUNTS, 0)
-    for check in found:
+    for check in checks:
         for name, value in check.items():
             if name in counts:
                 counts[name] += value
-    examples = [check["first"] for check in found if check["first"]]
-    first = min(examples, key=lambda example: example["size"], default=None)
-    counts["first"] = first
+    examples = [check["first"] for check in checks if check["first"]]
+    counts["first"] = min(examples, key=lambda example: example["size"], default=None)
     return counts
 
 
 def _joined_checks(parts: list[Payload]) -> dict[str, Check]:
     checks: dict[str, Check] = {}
     for name in CHECKS:
-        found = [part["checks"][name] for part in parts if name in part["checks"]]
-        if found:
-            checks[name] = _joined_check(found)
+        with_name = [part["checks"][name] for part in parts if name in part["checks"]]
+        if with_name:
+            checks[name] = _joined_check(with_name)
     return checks
 
 
 def _counters(
     parts: list[Payload], together: Callable[[int, int], int]
 ) -> dict[str, dict[str, int]]:
-    """Return the counters of several checks by end; ``together`` says how two become one."""
+    """Return the counters of several checks by end; ``together`` joins two values of a counter."""
     counters: dict[str, dict[str, int]] = {}
     for part in parts:
         for end, gained in part["counters"].items():
@@ -289,30 +292,31 @@ def _counters(
 
 
 def joined(parts: Iterable[Payload]) -> Payload:
-    """Return the sum of the checks of several streams that ran together: of the counters the
-    largest, since each stream sees those of the whole namespace.
+    """Return the sum of the checks of several streams that ran together.
+
+    Each stream reads the counters of the whole namespace, so the largest value of a counter counts.
     """
-    known = list(parts)
-    whole: Payload = {
-        "elapsed_s": max(part["elapsed_s"] for part in known),
-        "mss": min(part["mss"] for part in known),
-        "checks": _joined_checks(known),
-        "counters": _counters(known, max),
-        "error": next((part["error"] for part in known if part["error"]), None),
+    streams = list(parts)
+    payload: Payload = {
+        "elapsed_s": max(part["elapsed_s"] for part in streams),
+        "mss": min(part["mss"] for part in streams),
+        "checks": _joined_checks(streams),
+        "counters": _counters(streams, max),
+        "error": next((part["error"] for part in streams if part["error"]), None),
     }
-    sizes = joined_sizes(known)
+    sizes = joined_sizes(streams)
     if sizes:
-        whole["sizes"] = sizes
-    pings = joined_pings(known)
+        payload["sizes"] = sizes
+    pings = joined_pings(streams)
     if pings:
-        whole["pings"] = pings
-    return whole
+        payload["pings"] = pings
+    return payload
 
 
 def trouble(payload: Payload) -> str | None:
-    """Return what is wrong, as the error of a trial, or None for a payload that arrived as sent.
+    """Return the trial's error, or None for a payload that arrived as sent.
 
-    The worst comes first: content that is wrong, then packets that were refused, then what is lost.
+    The worst comes first: wrong content, then refused packets, then lost ones.
     """
     checks = payload["checks"].values()
     signs = {
@@ -331,51 +335,51 @@ def trouble(payload: Payload) -> str | None:
 
 
 def is_black_hole(size: Size) -> bool:
-    """Return whether packets of the MTU are lost on the way and the sender is not told. Where none of
-    any size arrives, their size is not the cause.
+    """Return whether packets of the MTU are lost and no ICMP message reports it.
+
+    If no packet of any size arrives, size is not the cause.
     """
     return 0 < size["largest"] < size["mtu"] and not size["said"]
 
 
 def joined_sizes(parts: list[Payload]) -> dict[str, Size]:
-    """Return of each direction the size of the path where least arrived."""
-    found: dict[str, Size] = {}
+    """Return the worst size of each direction: a black hole first, then the smallest that arrived."""
+    worst: dict[str, Size] = {}
     for name in DIRECTIONS:
-        seen = [part["sizes"][name] for part in parts if name in part.get("sizes", {})]
-        if seen:
-            found[name] = min(seen, key=lambda size: (not is_black_hole(size), size["largest"]))
-    return found
+        sizes = [part["sizes"][name] for part in parts if name in part.get("sizes", {})]
+        if sizes:
+            worst[name] = min(sizes, key=lambda size: (not is_black_hole(size), size["largest"]))
+    return worst
 
 
 def joined_pings(parts: list[Payload]) -> Pings | None:
-    """Return which pings were answered in all checks; None where that is not known of each."""
-    seen = [part["pings"] for part in parts if "pings" in part]
-    if not seen or len(seen) < len(parts):
+    """Return which pings were answered in all checks; None if a check has no pings."""
+    pings = [part["pings"] for part in parts if "pings" in part]
+    if not pings or len(pings) < len(parts):
         return None
     return {
-        "small": all(pings["small"] for pings in seen),
-        "large": all(pings["large"] for pings in seen),
+        "small": all(answered["small"] for answered in pings),
+        "large": all(answered["large"] for answered in pings),
     }
 
 
 def checked(trial: Trial) -> Payload | None:
-    """Return the check of a trial; None where it made none, where nothing was sent, or where its
-    server was gone.
+    """Return the check of a trial; None if it has none, if nothing was sent, or if its server was gone.
 
-    One whose process ended with an error has a check that says nothing but that: with a NIC that
-    breaks each packet, not even the ends find each other. The same holds where the path stopped
-    answering and the dead man's switch has taken the profile back.
+    If its process ended with an error, the check has this error only: with a NIC that breaks each
+    packet, the ends do not find each other. The same holds if the path stopped answering and the dead
+    man's switch restored the node.
     """
     if trial.get("server_answers") is False or trial.get("interrupted"):
         return None
-    found = (trial.get("result") or NOTHING).get("payload")
-    if found or (trial.get("workload") or NOTHING).get("test") != TEST:
-        return found
+    payload = (trial.get("result") or NOTHING).get("payload")
+    if payload or (trial.get("workload") or NOTHING).get("test") != TEST:
+        return payload
     return _without_result(trial)
 
 
 def _without_result(trial: Trial) -> Payload | None:
-    """Return what the check of a trial says that has no result."""
+    """Return the check of a trial without a result."""
     if trial.get("path_stopped"):
         return {**_unfinished(SILENT), "pings": {"small": False, "large": False}}
     failed = [stream for stream in trial.get("streams") or () if stream["rc"]]
@@ -389,13 +393,13 @@ def _without_result(trial: Trial) -> Payload | None:
 
 
 def _unfinished(error: str) -> Payload:
-    """Return a check that says nothing but its error."""
+    """Return a check that has only an error."""
     counters: dict[str, dict[str, int]] = {"client": {}, "server": {}}
     return {"elapsed_s": 0.0, "mss": 0, "checks": {}, "counters": counters, "error": error}
 
 
 def missing(payload: Payload, name: str) -> int:
-    """Return how many datagrams of a check were lost on the way."""
+    """Return how many datagrams of a check were lost in the network."""
     _protocol, _sign, direction = name.partition("_")
     gained = payload["counters"].get(RECEIVERS[direction], {})
     given_up = sum(gained.get(fails, 0) - gained.get(in_vain, 0) for fails, in_vain in GIVEN_UP)
@@ -403,35 +407,36 @@ def missing(payload: Payload, name: str) -> int:
 
 
 def is_lossy(payload: Payload, name: str) -> bool:
-    """Return whether a segment or a datagram of a check was lost on the way."""
+    """Return whether a segment or a datagram of a check was lost in the network."""
     return payload["checks"][name]["segments_lost"] > 0 or missing(payload, name) > 0
 
 
-def _lesser(found: Payload) -> list[str]:
-    """Return what of :data:`LESSER` a trial has seen."""
-    checks = found["checks"].values()
+def _lesser(payload: Payload) -> list[str]:
+    """Return which of :data:`LESSER` happened in a trial."""
+    checks = payload["checks"].values()
     signs = {
-        LOST_ANY: any(is_lossy(found, name) for name in found["checks"]),
+        LOST_ANY: any(is_lossy(payload, name) for name in payload["checks"]),
         TWICE: any(check["duplicated"] for check in checks),
     }
     return [text for text, seen in signs.items() if seen]
 
 
 def of_lesser(tally: Tally, sign: str) -> Tally:
-    """Return a tally in which a trial is in trouble that has seen one of :data:`LESSER`."""
-    seen = tally["lesser"].get(sign, 0)
-    kinds = {sign: seen} if seen else {}
-    return {**tally, "troubled": seen, "kinds": kinds}
+    """Return a tally that counts a trial as troubled if this sign of :data:`LESSER` happened in it."""
+    trials = tally["lesser"].get(sign, 0)
+    kinds = {sign: trials} if trials else {}
+    return {**tally, "troubled": trials, "kinds": kinds}
 
 
 def altered(payload: Payload) -> bool:
-    """Return whether content arrived that is not what was sent."""
+    """Return whether a message arrived with other bytes, or short."""
     return any(check["wrong"] or check["short"] for check in payload["checks"].values())
 
 
 def has_wrong_content(payload: Payload) -> bool:
-    """Return whether a message arrived with other bytes, which no end that is gone can cause: its
-    last message is only shorter.
+    """Return whether a message arrived with other bytes.
+
+    An end that dies cannot cause this: its last message is only shorter.
     """
     return any(check["wrong"] for check in payload["checks"].values())
 
@@ -455,7 +460,7 @@ def strike_often(tallies: Sequence[Tally]) -> bool:
 
 
 def strikes_often(payload: Payload) -> bool:
-    """Return whether one second shows the fault: a check met many, or nothing arrived."""
+    """Return whether a check of one second shows the fault: it has many faults, or nothing arrived."""
     arrived = sum(check["arrived"] for check in payload["checks"].values())
     return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
 

@@ -61,8 +61,8 @@ def time_text(seconds: float) -> str:
     return f"{minutes} min left" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min left"
 
 
-def at_once(plan: Plan) -> float:
-    """Return what part of the cells of a visit are measured one after the other."""
+def share_in_turn(plan: Plan) -> float:
+    """Return the share of a visit's cells that are measured in turn; other pairs measure meanwhile."""
     if plan.get("rounds") and plan.get("pairs"):
         return len(plan["rounds"]) / len(plan["pairs"])
     return 1.0
@@ -77,7 +77,7 @@ def _costs(plan: Plan, visits: list[Visit], recorded: Collection[str]) -> list[f
         if not loads:
             loads.update(_seconds_at(plan, visit))
         cells = [loads[cell["workload"]] for cell in visit["cells"] if cell["id"] not in recorded]
-        costs.append(VISIT_SECONDS + at_once(plan) * sum(cells) if cells else 0.0)
+        costs.append(VISIT_SECONDS + share_in_turn(plan) * sum(cells) if cells else 0.0)
     return costs
 
 

@@ -382,7 +382,11 @@ class Records:
                 if not isinstance(other, str):
                     self.known[key_of(other)] = spoilt(other)
         if key_of(record) in self.known:
-            raise LabError("this trial is recorded already", f"{self.path} {record['id']}")
+            raise LabError(
+                "this trial is recorded already",
+                f"{self.path} {record['id']}",
+                "Run the campaign again.",
+            )
 
     def _write_whole(self, descriptor: int, line: bytes) -> None:
         size = os.fstat(descriptor).st_size

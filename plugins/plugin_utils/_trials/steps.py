@@ -74,7 +74,7 @@ def _own(visit: Visit, pair: str) -> list[Cell]:
     return [cell for cell in visit["cells"] if cell.get("pair") in (None, pair)]
 
 
-def _place(visit: Visit) -> tuple[int, int]:
+def _mtu_and_block(visit: Visit) -> tuple[int, int]:
     return visit["mtu"], visit["block"]
 
 
@@ -84,8 +84,8 @@ def make_up_visits(visits: list[Visit]) -> list[Visit]:
     """
     last: dict[tuple[int, int], int] = {}
     for visit in visits:
-        last[_place(visit)] = max(visit["visit"], last.get(_place(visit), 0))
-    return [_made_up(visit, last[_place(visit)]) for visit in visits]
+        last[_mtu_and_block(visit)] = max(visit["visit"], last.get(_mtu_and_block(visit), 0))
+    return [_made_up(visit, last[_mtu_and_block(visit)]) for visit in visits]
 
 
 def _made_up(visit: Visit, last: int) -> Visit:
@@ -231,7 +231,7 @@ def blocks_left(part: Part) -> list[Block]:
     blocks = list[Block]()
     todo: dict[tuple[int, int], list[tuple[Visit, set[str]]]] = {}
     for visit, missing in _to_measure(part, part.visits):
-        todo.setdefault(_place(visit), []).append((visit, missing))
+        todo.setdefault(_mtu_and_block(visit), []).append((visit, missing))
     for where, visits in todo.items():
         blocks.append(
             {
@@ -258,7 +258,7 @@ def told(blocks: list[Block]) -> list[Block] | list[BlockPlace]:
 
 def steps_of(part: Part, mtu: int, block: int) -> list[VisitStep]:
     """Return the steps of a block that are left."""
-    visits = [visit for visit in part.visits if _place(visit) == (mtu, block)]
+    visits = [visit for visit in part.visits if _mtu_and_block(visit) == (mtu, block)]
     return list(_steps(part, _to_measure(part, visits), part.mtu()))
 
 

@@ -229,7 +229,10 @@ def _rows(streams: Iterable[Stream]) -> list[tuple[Stream, StreamRow]]:
                 stream["argv"], stream.get("raw") or "", stream.get("finished") or 0.0
             )
         except ParseError as error:
-            raise LabError(f"the output of {engine.called} could not be read: {error}") from None
+            raise LabError(
+                f"the output of {engine.called} could not be read: {error}",
+                to_do=f"Run {engine.called} by hand between the nodes.",
+            ) from None
         pairs += [(stream, row) for row in rows]
     return pairs
 

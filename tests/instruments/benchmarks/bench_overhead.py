@@ -150,7 +150,7 @@ def parts_of(visit, timeline):
     first = min(trial["started"] for trial in visit)
     last = max(trial["finished"] for trial in visit)
     began = last_start(tasks, VISIT, first)
-    looked = next(row["looked_s"] for row in timeline if "looked_s" in row and row["at"] > first)
+    looked = next(row["sampled_s"] for row in timeline if "sampled_s" in row and row["at"] > first)
     seconds_asked = sum(trial["workload"]["duration"] for trial in visit)
     run = sum(
         stream["finished"] - stream["started"] for trial in visit for stream in trial["streams"]

@@ -19,15 +19,15 @@ ETHTOOL_GTSO = 0x1E
 
 sock = socket.socket()
 last = None
-seen = 0.0
+printed_at = 0.0
 while True:
     value = array.array("I", [ETHTOOL_GTSO, 0])
     fcntl.ioctl(
         sock, SIOCETHTOOL, struct.pack("16sP", sys.argv[1].encode(), value.buffer_info()[0])
     )
     now = time.time()
-    if value[1] != last or abs(now - seen) > 60:
+    if value[1] != last or abs(now - printed_at) > 60:
         last = value[1]
         print(now, last, flush=True)
-    seen = now
+    printed_at = now
     time.sleep(0.02)

@@ -116,7 +116,7 @@ def _held(outcome, truth):
     score_of_set = decisions.score(
         truth, profiles[name]["levels"], control, len(outcome.judged[0].cube.tables)
     )
-    _mean, low, high = interval(part.scores[part.place(name)])
+    _mean, low, high = interval(part.scores[part.index_of(name)])
     if confirmed:
         low, high = np.log([recommended["score"]["low"], recommended["score"]["high"]])
     return bool(low <= score_of_set <= high), confirmed

@@ -23,7 +23,6 @@ TURNS = yaml.safe_load((CHECKOUT / "tests/lint/words.yml").read_text())["odd_tur
 ODD = re.compile(rf"\b(?:{'|'.join(TURNS)})\b", re.IGNORECASE)
 RUN = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bcommit [0-9a-f]{7,}|\bother work|\bw(?:as|ere) run\b")
 BLOCK = re.compile(r"^```.*?^```|^(?: {4}|#|<!--).*?$", re.MULTILINE | re.DOTALL)
-MADE = re.compile(r"<!-- table: .*?<!-- end of table -->", re.DOTALL)  # from the types of the code
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)")
 PARTS = re.compile(r"\n\n|\n(?=[|*-] )|\n(?=\d\. )| \| ")
 
@@ -38,7 +37,7 @@ def pages():
 
 def prose(text):
     """Return the paragraphs, items and cells of a page; code and the ends of links are one word."""
-    text = CODE.sub("X", BLOCK.sub("", MADE.sub("", text)))
+    text = CODE.sub("X", BLOCK.sub("", text))
     return [" ".join(part.strip("|-* \n").split()) for part in PARTS.split(text)]
 
 

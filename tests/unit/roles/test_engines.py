@@ -59,7 +59,7 @@ def preflight(folder, absent, rc, **variables):
     shutil.copy(CHECKOUT / "galaxy.yml", copy)
     (copy / "plugins/modules/preflight_info.py").write_text(READER % (absent,))
     (folder / "play.yml").write_text(json.dumps(PLAY))
-    given = {
+    role_variables = {
         "underlay_device": "eth1",
         "underlay_mtu": 1500,
         "install_packages": False,
@@ -70,7 +70,7 @@ def preflight(folder, absent, rc, **variables):
     inventory = {"lab_nodes": {"hosts": nodes}}
     (folder / "hosts.yml").write_text(json.dumps({"all": {"children": inventory}}))
     argv = ["ansible-playbook", "-i", folder / "hosts.yml", folder / "play.yml", "-e"]
-    values = {f"offload_lab_{name}": value for name, value in given.items()}
+    values = {f"offload_lab_{name}": value for name, value in role_variables.items()}
     values["ansible_python_interpreter"] = str(NODE_PYTHON)
     path = f"{folder}:{sysconfig.get_paths()['purelib']}"
     return run([*argv, json.dumps(values)], rc=rc, ANSIBLE_COLLECTIONS_PATH=path)

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.offload.lab.tests.support import run
 from ansible_collections.offload.lab.tests.unit.roles.test_measure_role import Pretended
 
-SHORT = 0.001  # minutes, of which 0 are as many as it takes
+SHORT = 0.001  # minutes; 0 stands for no limit
 CAMPAIGN = {
     "name": "x",
     "duration": 1,

@@ -51,7 +51,7 @@ print(json.dumps(%r))
 VISIT = """#!/usr/bin/python
 import time
 from ansible.module_utils.basic import AnsibleModule
-KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "look", "reach", "engines",
+KEYS = ("cells", "campaign", "collect", "spool", "chunk", "probe", "watch", "sampling", "reach", "engines",
         "forwarder", "token")
 module = AnsibleModule(argument_spec={key: {"type": "raw"} for key in KEYS})
 rows = []
@@ -227,7 +227,7 @@ def test_a_campaign_killed_in_its_confirmation_goes_on_with_the_same_visits(tmp_
     }
 
 
-@pytest.mark.nightly  # as long as its budget; test_rules.py finds a name that hides the profiles
+@pytest.mark.nightly  # takes its whole budget; test_rules.py finds a name that hides the profiles
 def test_the_confirmation_after_a_time_budget_has_its_profiles(tmp_path):
     campaign = Pretended(tmp_path)
     campaign.results("budget", blocks=None, time_budget="60 s")

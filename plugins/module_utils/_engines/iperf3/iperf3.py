@@ -62,7 +62,10 @@ def read(text: str) -> Document:
         raise ParseError(f"not the JSON of iperf3: {text[:60]!r}", 1) from None
     error = document.get("error")
     if error:
-        raise LabError(f"iperf3 says: {' '.join(str(error).split())[:300]}")
+        raise LabError(
+            f"iperf3 says: {' '.join(str(error).split())[:300]}",
+            to_do="Run iperf3 by hand between the nodes.",
+        )
     return document
 
 
@@ -123,7 +126,7 @@ def _arrived(end: Document, names: Names, sent: Document) -> float:
 
 
 def _round_trips(end: Document) -> dict[str, float | None] | None:
-    """Return the smallest, mean and largest round trip time of the senders here, where TCP tells."""
+    """Return the smallest, mean and largest round trip time of the senders, if TCP reports it."""
     senders = []
     for stream in _list(end.get("streams"), "the streams of the end"):
         sender = object_of(stream, "a stream").get("sender")

@@ -29,7 +29,11 @@ class PayloadCheck(ScriptEngine):
 
     def refuse(self, load: Load) -> None:
         if load["confidence"]:
-            raise InputError("a check of the payload has no confidence interval", repr(result.TEST))
+            raise InputError(
+                "a check of the payload has no confidence interval",
+                repr(result.TEST),
+                "Remove confidence from the workload.",
+            )
 
     def can_warm_up(self, load: Load) -> bool:
         return False

@@ -1079,7 +1079,7 @@ def check(
         "elapsed": time.monotonic() - began,
         "mss": client.unit,
         "sizes": sizes,
-        # Last: what a router answers to a large one tells the kernel the path's MTU.
+        # Last, because a router's answer to a large ping makes the kernel learn the path's MTU.
         "pings": pings(small.result(), *there),
         "checks": {name: report.shown() for name, report in client.reports.items()},
         "counters": {"client": counted(before), "server": counts},

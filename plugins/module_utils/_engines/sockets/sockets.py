@@ -259,10 +259,15 @@ class Sockets(ScriptEngine):
                 raise InputError(
                     f"engine sockets has sizes of at most {LARGEST >> 20}M",
                     f"{where}: {key} {load[key]}",
+                    "Give a smaller size.",
                 )
         size = load.get("message_size", DATAGRAM)
         if load["test"] == "UDP_STREAM" and not 0 < size <= LARGEST_DATAGRAM:
-            raise InputError("a datagram needs a byte at least", f"{where}: message_size {size}")
+            raise InputError(
+                f"a datagram needs a byte at least, and has at most {LARGEST_DATAGRAM}",
+                f"{where}: message_size {size}",
+                "Correct message_size.",
+            )
 
     def shortest(self, load: Load) -> float:
         return 1.0 if load["test"] == LOADED else self.clock

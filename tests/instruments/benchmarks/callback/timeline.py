@@ -22,7 +22,7 @@ description: Writes a JSON line a task to the file that the environment variable
 
 
 class CallbackModule(CallbackBase):
-    """Writes ``{"at": s, "task": name}``, and of a visit's measuring ``{"at": s, "looked_s": s}``."""
+    """Writes ``{"at": s, "task": name}``, and of a visit's measuring ``{"at": s, "sampled_s": s}``."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -42,5 +42,5 @@ class CallbackModule(CallbackBase):
         facts = (
             getattr(result, "result", None) or result._result
         )  # ansible-core before 2.20 has the second name
-        if "looked_s" in facts:
-            self._write(looked_s=facts["looked_s"])
+        if "sampled_s" in facts:
+            self._write(sampled_s=facts["sampled_s"])

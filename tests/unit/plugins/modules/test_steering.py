@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch, kind):
     """Return the file of a queue of eth0, in a folder that stands for sysfs."""
     monkeypatch.setattr(sysfs, "FOLDER", str(tmp_path))
     carrying = change.management.Management(["eth0"], False)
-    monkeypatch.setattr(change.management, "look", lambda: carrying)
+    monkeypatch.setattr(change.management, "find", lambda: carrying)
     monkeypatch.setattr(
         NodeReader, "read_features", lambda self, names, netns: dict.fromkeys(names, {})
     )

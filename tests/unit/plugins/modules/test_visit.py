@@ -149,7 +149,7 @@ def test_packets_are_not_sampled_where_no_server_answered_a_client():
 
 class Module:
     params = {
-        "engines": ["payload"], "probe": None, "forwarder": None, "chunk": None, "look": {"paths": []},
+        "engines": ["payload"], "probe": None, "forwarder": None, "chunk": None, "sampling": {"paths": []},
         "devices": {},
     }  # fmt: skip
 
@@ -161,5 +161,5 @@ def test_packets_are_of_the_visits_profile(monkeypatch, struck, packets):
     monkeypatch.setattr(visit, "sampled", lambda *_given: {"packets": {"pods": {}}})
     monkeypatch.setattr(visit, "strike_before", lambda *_given: struck)
     monkeypatch.setattr(visit.sign_of_life, "fired", lambda: None)
-    sampled = visit.look_and_measure(Module(), [])
+    sampled = visit.sample_and_measure(Module(), [])
     assert sampled["cells"] and ("packets" in sampled) is packets

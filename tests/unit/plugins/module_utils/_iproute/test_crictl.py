@@ -29,7 +29,9 @@ def test_a_pod_is_its_sandbox_that_is_ready():
     name = runtimes.pod_name(DNS)
     assert runtimes.sandbox_of(json.dumps(PODS), *name) == "8f9ec14c8c927"
     for rows in ([], [OLD]):
-        with pytest.raises(LabError, match="does not run on this node. kubectl get pods"):
+        with pytest.raises(
+            LabError, match="does not run on this node. See where it runs: kubectl get pods"
+        ):
             runtimes.sandbox_of(json.dumps({"items": rows}), *name)
 
 

@@ -135,7 +135,7 @@ def test_a_local_controller_has_no_connection(processes):
 
 def test_a_change_is_refused_unless_allowed_by_name(monkeypatch):
     carrying = management.Management(["bond0", "eth0"], False)
-    monkeypatch.setattr(management, "look", lambda: carrying)
+    monkeypatch.setattr(management, "find", lambda: carrying)
     with pytest.raises(InputError, match="eth0.*allow_management_device"):
         management.check(["eth0", "eth7"], [])
     with pytest.raises(InputError, match="bond0"):
@@ -184,8 +184,8 @@ def test_without_an_ssh_session_the_default_route_is_protected(
         lambda argv: CommandResult(argv, 0, json.dumps(outputs[argv[1]]), ""),
     )
     monkeypatch.setattr(management.read, "read", lambda: LINKS)
-    assert management.look() == (["bond0", "eth0", "eth1"], True)
-    warning = management.warning(management.look())
+    assert management.find() == (["bond0", "eth0", "eth1"], True)
+    warning = management.warning(management.find())
     assert "offload_lab_allow_management_device" in warning and "bond0, eth0, eth1" in warning
     with pytest.raises(InputError, match="eth1: is on a default route.*allow_management_device"):
         management.check(["eth1"], [])

@@ -153,7 +153,7 @@ def test_a_device_of_two_classes_is_set_once():
     [
         (
             {"host": {"features": {"tso": False}}},
-            "class host: the node has no device of this class. Its classes: node, tenant, und",
+            "class host: the node has no device of this class. Use one of node, tenant, und",
         ),
         ({"underlay": 1}, "class underlay, settings: 1 is not a dictionary"),
     ],

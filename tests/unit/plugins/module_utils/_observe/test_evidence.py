@@ -73,7 +73,7 @@ def looked(monkeypatch):
         monkeypatch.setattr(
             evidence.sampler, "sample", lambda *args: seen(client.pop(0) if client else 0)
         )
-        return evidence.look(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
+        return evidence.sample(PARAMS, Probe(server))["physical"]["TCP_STREAM"]
 
     return call
 
@@ -172,7 +172,7 @@ def looked_both_ways(monkeypatch):
         monkeypatch.setattr(evidence, "_bytes", lambda _path: 0)
         monkeypatch.setattr(evidence, "_wait_for_traffic", lambda *args: None)
         monkeypatch.setattr(Probe, "receive", lambda _probe: seen(500000, 500000))
-        return evidence.look(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))[
+        return evidence.sample(dict(PARAMS, tests=["TCP_STREAM", "TCP_MAERTS"]), Probe([]))[
             "physical"
         ], calls
 
@@ -251,7 +251,7 @@ def test_a_forwarder_is_sampled_with_both_ends_and_datagrams_after_streams(monke
     params = {**PARAMS, "paths": [path], "datagrams": datagrams}
     server = Probe([500000, 600000])
     forwarder = Probe([500000, 650000])
-    sampled = evidence.look(params, server, forwarder)["physical"]["TCP_STREAM"]
+    sampled = evidence.sample(params, server, forwarder)["physical"]["TCP_STREAM"]
     assert list(sampled) == ["client", "server", "forwarder"]
     assert sampled["forwarder"]["eth0"]["out"]["bytes"] == 500000
     assert sampled["forwarder"]["eth0"]["udp_out"]["bytes"] == 650000

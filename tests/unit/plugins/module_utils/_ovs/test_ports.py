@@ -238,17 +238,17 @@ MAPS = st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=3)
 
 
 @given(MAPS, MAPS)
-def test_options_become_exactly_what_is_wanted(before, wanted):
-    """What the commands remove and set, applied to the map, gives the wanted map."""
+def test_options_become_exactly_what_is_wanted(before, options):
+    """What the commands remove and set, applied to the map, gives these options."""
     _before, after, steps = plan(
         state(p=port(options=before)),
         "br-int",
-        wanted_ports([{"name": "p", "options": wanted}], "tunnel"),
+        wanted_ports([{"name": "p", "options": options}], "tunnel"),
         "tunnel",
     )
-    assert after["p"]["options"] == wanted
-    assert bool(steps) == (before != wanted)
-    assert sum(step.argv.count("options") for step in steps) == bool(set(before) - set(wanted))
+    assert after["p"]["options"] == options
+    assert bool(steps) == (before != options)
+    assert sum(step.argv.count("options") for step in steps) == bool(set(before) - set(options))
 
 
 @pytest.mark.parametrize("column", ["options", "other_config"])

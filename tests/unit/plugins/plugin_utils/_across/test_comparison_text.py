@@ -84,7 +84,7 @@ def test_a_mark_says_what_is_known_where_no_difference_is_shown(
         written(tmp_path / name, seed, 1.5, matters=matters) for seed, name in enumerate(names)
     ]
     comparison = compare_folders(results)
-    assert comparison_text.verdict_lines(comparison) == [f"new against old: {expected}"]
+    assert comparison_text.summary_lines(comparison) == [f"new against old: {expected}"]
     page = comparison_text.markdown(comparison)
     assert f"the interval lies within ± {matters} %. ?: not known." in page
     row = [line for line in page.splitlines() if line.startswith("| physical")][0].split(" | ")
@@ -96,7 +96,7 @@ def test_what_was_not_tested_is_told_from_what_is_not_known(tmp_path):
         written(tmp_path / name, 1, 1.5, blocks=blocks) for name, blocks in (("a", 8), ("b", 5))
     ]
     comparison = compare_folders(results)
-    assert comparison_text.verdict_lines(comparison) == [
+    assert comparison_text.summary_lines(comparison) == [
         "b against a: 0 of 1 effect differs; 1 not tested, 6 blocks of each are needed."
     ]
 

@@ -239,7 +239,7 @@ def test_a_check_of_the_payload_says_under_which_kernel_it_is_broken(tmp_path, b
     assert row["verdicts"] == ["broken" if broken else "clean", "clean"]
     first = page.answer(kernels_report)[0]
     if broken:
-        assert first["verdict"] == "worse"
+        assert first["tone"] == "worse"
         assert "6.1.0-9: broken with tso on, " in first["text"]
         assert "6.12.107: clean, 0 of " in first["text"]
     assert (

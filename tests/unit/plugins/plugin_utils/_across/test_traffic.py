@@ -26,7 +26,7 @@ GRO_OFF = {"into_gro": 0, "into_gro_full": 0, "received": 8357, "received_full":
 
 
 def verdicts(counts, segments=42.75):
-    return {name: acting.verdict for name, acting in traffic.offloads(counts, segments).items()}
+    return {name: acting.finding for name, acting in traffic.offloads(counts, segments).items()}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_report_in_all_its_forms():
     page = report(hosts, "html")
     assert "<script" not in page and "TCP_CSUM" in page and "Quantity by quantity" not in page
     document = json.loads(report(hosts, "json"))
-    assert document["hosts"]["node1"]["offloads"]["eth0"]["tso"]["verdict"] == "applied"
+    assert document["hosts"]["node1"]["offloads"]["eth0"]["tso"]["finding"] == "applied"
     with pytest.raises(AnsibleFilterError, match="not a form of the report"):
         report(hosts, "pdf")
 

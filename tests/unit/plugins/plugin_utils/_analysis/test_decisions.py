@@ -127,7 +127,7 @@ def test_the_plan_shows_a_small_gain_and_the_confirmation_says_how_large_it_is()
         plan, fresh = outcome.judged
         row = outcome.recommendation.by[0]
         means = [part.metrics[0].estimates["rows"]["mean"][0] for part in (plan, fresh)]
-        indexes = [part.part.place("tso=on") for part in (plan, fresh)]
+        indexes = [part.part.index_of("tso=on") for part in (plan, fresh)]
         assert row.planned == pytest.approx(np.exp(means[0][indexes[0]]), rel=1e-5)
         assert row.ratio == pytest.approx(np.exp(means[1][indexes[1]]), rel=1e-5)
         assert row.n == fresh.cube.blocks
@@ -137,7 +137,7 @@ def test_what_the_plan_shows_and_the_confirmation_does_not_find_is_not_recommend
     (outcome,) = run("one_at_a_time", decisions.pair(1.05, 1.0, 1.05), 1)
     plan, fresh = outcome.judged
     assert outcome.recommendation.name == "tso=on"
-    fresh.part.scores[fresh.part.place("tso=on")] -= 0.2
+    fresh.part.scores[fresh.part.index_of("tso=on")] -= 0.2
     recommended = judge.recommend(outcome.judged, ())
     assert recommended.name is None
 

@@ -88,12 +88,12 @@ def test_where_all_off_was_not_visited_it_is_not_known_whether_an_offload_does_i
     del checks_found.planned["physical", 9000, "all_off"]
     (row,) = integrity.verdicts(plan(), checks_found)
     assert row.verdict == "broken everywhere"
-    assert "All off was not among them" in payload_sentences(plan(), checks_found)[0]["text"]
+    assert "No profile had all offloads off" in payload_sentences(plan(), checks_found)[0]["text"]
 
 
 def test_the_sentence_names_what_to_switch_off():
     (sentence,) = payload_sentences(plan(), checks(all_on=12, gro_off=11))
-    assert sentence["verdict"] == "worse"
+    assert sentence["tone"] == "worse"
     assert sentence["text"] == (
         "Broken over physical at MTU 9000: the payload arrived wrong in 23 of 24 trials with "
         "tso on, in 0 of 36 without (p = 1e-15); switch tso off. The smallest message that "
@@ -106,8 +106,8 @@ def test_a_clean_verdict_states_its_bounds():
     # 2,000 messages of 24 trials with TSO: 1 - (0.05 / 6) ** (1 / 2000) is 1 in 418.
     assert sentence["text"] == (
         "Clean over physical at MTU 9000: all 5,000 messages of 60 trials arrived as sent. With "
-        "95 % confidence and any one of these settings on, fewer than 1 in 418 messages arrives "
-        "otherwise (least is known of tso), and fewer than 19 % of the trials are in trouble."
+        "95 % confidence, with any one of these settings on, fewer than 1 in 418 messages arrives "
+        "wrong (least is known of tso), and fewer than 19 % of the trials are in trouble."
     )
 
 
@@ -170,8 +170,8 @@ def test_a_queue_that_overflows_breaks_nothing(troubled):
     assert (row.verdict, row.off) == ("lossy", [])
     (sentence,) = payload_sentences(plan(), lossy(**troubled))
     assert sentence["text"].startswith(
-        "Packets are lost over physical at MTU 9000: segments were lost and sent again in "
-        f"{sum(troubled.values())} of 60 trials, and no setting was shown to do it."
+        "Packets are lost over physical at MTU 9000: segments were lost and retransmitted in "
+        f"{sum(troubled.values())} of 60 trials, and no setting was shown to be the cause."
     )
 
 

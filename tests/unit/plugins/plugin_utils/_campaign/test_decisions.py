@@ -72,12 +72,12 @@ def test_a_torn_line_was_not_decided_and_is_replaced(tmp_path):
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
     write_interim(str(tmp_path), PLAN, [look(7)])
-    whole = (tmp_path / decisions.FILE).read_bytes()
+    complete = (tmp_path / decisions.FILE).read_bytes()
     real = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:10]))
     with pytest.raises(InputError, match="No space left on device"):
         write_interim(str(tmp_path), PLAN, [look(7), look(9)])
-    assert (tmp_path / decisions.FILE).read_bytes() == whole
+    assert (tmp_path / decisions.FILE).read_bytes() == complete
 
 
 def test_the_files_of_an_earlier_version_are_read_and_go_on_as_lines(tmp_path):

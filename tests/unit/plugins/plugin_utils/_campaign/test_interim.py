@@ -107,7 +107,7 @@ def test_a_campaign_ends_when_all_is_answered_and_its_report_claims_it(tmp_path)
     assert (
         report_texts["states"].get("better", 0) >= 3 and "not measured" not in report_texts["table"]
     )
-    assert "1 look before the end" in (tmp_path / "report.md").read_text()
+    assert "1 interim test" in (tmp_path / "report.md").read_text()
 
 
 def test_resumed_after_any_interim_test_it_decides_the_same():

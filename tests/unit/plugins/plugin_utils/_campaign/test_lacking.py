@@ -44,7 +44,7 @@ def own(*there):
 
 def campaign(own_paths, **keys):
     request = {"name": "x", "paths": ["pods"], "factors": ["tx", "tso"], **keys}
-    return read_campaign(request, known=with_own(own_paths))
+    return read_campaign(request, paths_known=with_own(own_paths))
 
 
 @pytest.mark.parametrize(

@@ -158,14 +158,14 @@ def test_the_options_of_a_visit_are_those_of_its_module_and_name_both_ends():
         "servers of b",
     )
     assert arguments["probe"] == {"address": "198.18.0.1", "port": 12866, "token": "probe of b"}
-    assert arguments["look"] == {"tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
+    assert arguments["sampling"] == {"tests": ["TCP_STREAM"], "seconds": 0.1, "vxlan_port": 4789}
     assert arguments["evidence"] == {
         "settings": {"client": {"a": {}}, "server": {"b": {}}},
         "underlay": {"client": "a-0", "server": "b-0"},
         "uplink": {"client": "", "server": "b-1"},
         "tunnel_by_uplink": False,
         "homes": {},
-        "beside": {},
+        "home_settings": {},
     }
     assert arguments["expect"] == {
         "vni": 10,
@@ -186,7 +186,7 @@ def test_guests_have_what_was_set_at_their_nodes_beside_them():
     assert names == ["guest1", "guest2", "node1", "node2"]
     arguments = loop.visit_options(work, CONDITIONS, ("guest1", "guest2"), hosts)
     assert arguments["evidence"]["homes"] == {"client": "node1", "server": "node2"}
-    assert arguments["evidence"]["beside"]["server"] == {"devices": {"node2": {}}}
+    assert arguments["evidence"]["home_settings"]["server"] == {"devices": {"node2": {}}}
     assert arguments["evidence"]["underlay"]["client"] == ""
 
 
@@ -204,9 +204,9 @@ def test_what_was_asked_for_changes_what_is_sampled_and_expected():
     hosts = {"a": host("a", "fd00::1"), "b": host("b")}
     work = replace(WORK, options=options)
     arguments = loop.visit_options(work, CONDITIONS, ("a", "b"), hosts)
-    assert "look" not in arguments
+    assert "sampling" not in arguments
     assert arguments["expect"]["underlay_ip"] == 6 and arguments["expect"]["tag"] == 4
     assert arguments["expect"]["ipv6_paths"] == ["physical"]
     both_ways = replace(WORK, plan=replace(PLAN, tests=["TCP_MAERTS", "TCP_STREAM"]))
     options = loop.visit_options(both_ways, CONDITIONS, ("a", "b"), hosts)
-    assert options["look"]["tests"] == ["TCP_STREAM", "TCP_MAERTS"]
+    assert options["sampling"]["tests"] == ["TCP_STREAM", "TCP_MAERTS"]

@@ -128,7 +128,7 @@ def own(*addresses):
 )
 def test_cuts_of_ipv6_are_varied_where_an_end_has_an_address_of_it(addresses, features):
     paths = own(*addresses)
-    campaign = read_campaign({**ASKED, "paths": ["hosts"]}, known=with_own(paths))
+    campaign = read_campaign({**ASKED, "paths": ["hosts"]}, paths_known=with_own(paths))
     bits = bits_campaign({**make_plan(campaign, ""), "own_paths": paths}, ["tso"], ["hosts"])
     assert [factor["name"] for factor in bits["factors"]] == features
 

@@ -32,10 +32,10 @@ ASKED = {
 ADVICE = nothing("nothing to compare")
 
 
-def checks(plan, broken, beside=0, counts=None):
+def checks(plan, broken, lost_elsewhere=0, counts=None):
     """Return the checks of a campaign whose payload is wrong under these levels.
 
-    ``beside`` counts segments lost on another path, with each profile; ``counts`` says what a check has
+    ``lost_elsewhere`` counts segments lost on another path, with each profile; ``counts`` says what a check has
     counted that met the fault.
     """
     all_checks = payload.Checks({}, {})
@@ -52,16 +52,16 @@ def checks(plan, broken, beside=0, counts=None):
         }
         for _block in range(plan["blocks"]):
             all_checks.see(("physical", 9000, name), None, checks_found)
-            if beside:
-                lossy = {"tcp_forward": {**check, "segments_lost": beside}}
+            if lost_elsewhere:
+                lossy = {"tcp_forward": {**check, "segments_lost": lost_elsewhere}}
                 beside_found = {**checks_found, "checks": lossy}
                 all_checks.see(("tenant_vxlan", 9000, name), None, beside_found)
     return all_checks
 
 
-def written(campaign_keys, broken, beside=0):
+def written(campaign_keys, broken, lost_elsewhere=0):
     plan = make_plan(read_campaign(campaign_keys), "2026-01-05T00:00:00Z")
-    all_checks = checks(plan, broken, beside)
+    all_checks = checks(plan, broken, lost_elsewhere)
     cure = cure_found(plan, all_checks)
     manifest = {"nodes": {"node1": {"before": {"host": {"kernel": "6.1.0"}}}}}
     advice = recommended.recommendation(ADVICE, plan, manifest, cure, 1767600000.0)
@@ -88,8 +88,8 @@ def test_the_cure_is_what_to_apply_and_is_confirmed_in_fresh_blocks(design, prof
 
 def test_another_path_does_not_keep_a_cure_from_being_confirmed():
     asked = {**ASKED, "paths": ["physical", "tenant_vxlan"]}
-    again = written(asked, {"tso": "on"}, beside=9)["again"]
-    confirmed = written(again, {"tso": "on"}, beside=9)
+    again = written(asked, {"tso": "on"}, lost_elsewhere=9)["again"]
+    confirmed = written(again, {"tso": "on"}, lost_elsewhere=9)
     assert confirmed["profile"] == "as_applied" and confirmed["confirmed"] is True
     assert confirmed["cures"]["clean"] == confirmed["cures"]["trials"] == 4
 

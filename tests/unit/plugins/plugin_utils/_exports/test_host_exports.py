@@ -123,7 +123,7 @@ def test_files_are_yaml(tool, settings):
 
 
 def test_the_filter_knows_its_tools():
-    host = {"campaign": "site", "host": "node1", "classes": CLASSES, "found": FOUND}
+    host = {"campaign": "site", "host": "node1", "classes": CLASSES, "devices": FOUND}
     with pytest.raises(AnsibleFilterError, match="'puppet' is not a tool.*Use tuned, nmstate"):
         host_export(SETTINGS, "puppet", **host)
     assert host_export(SETTINGS, "talos", **host)["file"] == "talos.yaml"
@@ -134,7 +134,7 @@ class Text(str):
 
 
 def test_texts_of_ansible_become_plain_ones():
-    host = {"campaign": "site", "host": "node1", "found": {Text("eth1"): {"features": FEATURES}}}
+    host = {"campaign": "site", "host": "node1", "devices": {Text("eth1"): {"features": FEATURES}}}
     classes = {"underlay": [{"name": Text("eth1")}]}
     exported = host_export({"underlay": {"rings": {"rx": 1}}}, "talos", classes=classes, **host)
     assert "name: eth1" in exported["text"]
@@ -149,7 +149,7 @@ def test_an_unknown_feature_is_said():
             campaign="site",
             host="node1",
             classes={"underlay": [{"name": "eth1"}]},
-            found=FOUND,
+            devices=FOUND,
         )
 
 

@@ -41,7 +41,7 @@ def test_no_pair_measures_without_it_and_it_waits_for_the_pairs():
     members = lab_node.members_with_forwarders([PAIR], {}, ["router"])
     assert members["router"]["end"] == "forwarder"
     assert members["node1"]["needed"] == ["node2", "router"]
-    assert members["node1"]["rests"]["router"] == ["node2"]
+    assert members["node1"]["lost_without"]["router"] == ["node2"]
     assert members["router"]["partners"] == ["node1 node2"]
-    assert members["router"]["rests"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
+    assert members["router"]["lost_without"] == {"node1": ["node1 node2"], "node2": ["node1 node2"]}
     assert "router" not in lab_node.members_with_forwarders([PAIR], {}, [])

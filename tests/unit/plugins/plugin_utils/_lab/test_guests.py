@@ -24,7 +24,7 @@ def ready(member, hosts):
     return [
         partner
         for partner in member["partners"]
-        if not any(partner in member["rests"][host] for host in down)
+        if not any(partner in member["lost_without"][host] for host in down)
     ]
 
 

@@ -150,7 +150,7 @@ def test_tunnels_of_the_kernels_datapath():
     [
         (["a", "c"], {**HOSTVARS, "c": {}}, {}, "c: its address on the underlay"),
         (NODES, HOSTVARS, {"tunnel_per_port": True}, "b: it has 1 ports, a has 2"),
-        (["b"], HOSTVARS, {}, "a: not a node of the lab. The group has b"),
+        (["b"], HOSTVARS, {}, "a: not a node of the lab. Use one of b"),
     ],
 )
 def test_wrong_tunnels(nodes, hostvars, other, message):

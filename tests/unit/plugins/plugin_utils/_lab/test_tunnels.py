@@ -50,7 +50,8 @@ def test_a_tunnel_over_each_port():
         {"name": "vxlan1", "vni": 11, "local": "198.18.1.2", "remotes": ["198.18.1.1"], "tag": 31},
     ]
     with pytest.raises(
-        InputError, match="^c: it has 1 ports, a has 2. With offload_lab_tunnel_per_port"
+        InputError,
+        match="^c: it has 1 ports, a has 2. Give every node as many offload_lab_more_ports",
     ):
         tunnels(dict(PORTS, c=["198.18.0.3"]), "a", 10)
 

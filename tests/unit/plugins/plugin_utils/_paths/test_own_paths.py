@@ -70,7 +70,7 @@ def test_what_carries_the_controllers_connection_is_not_varied():
 def test_it_is_a_path_as_the_labs_are():
     paths = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
     campaign_keys = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
-    campaign = read_campaign(campaign_keys, known=with_own(paths))
+    campaign = read_campaign(campaign_keys, paths_known=with_own(paths))
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant", "tenant_port", "tunnel"]
     with pytest.raises(InputError, match="pods"):
         read_campaign(campaign_keys)
@@ -80,7 +80,7 @@ def test_a_plan_carries_its_paths(tmp_path):
     """Whoever reads plan.json knows its paths, with no facts of a play."""
     paths = own_paths.own_paths({"node1": walked(1), "node2": walked(2)})
     campaign_keys = {"name": "x", "paths": ["pods"], "factors": ["tso"]}
-    plan = make_plan(read_campaign(campaign_keys, known=with_own(paths)), "")
+    plan = make_plan(read_campaign(campaign_keys, paths_known=with_own(paths)), "")
     plan_file.write_plan(str(tmp_path / "plan.json"), {**plan, "own_paths": paths})
     paths_of_plan = plan_file.paths_of(plan_file.read_plan(str(tmp_path / "plan.json")))
     assert paths_of_plan.existing() == ["pods"] and paths_of_plan.named("physical").devices == (

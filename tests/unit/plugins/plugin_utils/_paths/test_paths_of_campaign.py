@@ -63,7 +63,7 @@ def test_a_campaign_may_name_it():
             "factors": [{"name": "tso"}],
             "workloads": [{"name": "bulk", "test": "TCP_STREAM"}],
         },
-        known=KNOWN,
+        paths_known=KNOWN,
     )
     assert campaign["paths"] == ["pods"]
     assert campaign["factors"][0]["devices"] == ["underlay", "tenant"]

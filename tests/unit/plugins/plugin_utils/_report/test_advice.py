@@ -111,4 +111,4 @@ def entry(table, *candidates, leaders=(), side="both", end=None):
 )
 def test_sentences(entries, expected):
     sentences = advice.sentences(entries, [TABLE, OTHER])
-    assert [(item["verdict"], item["text"]) for item in sentences] == [expected]
+    assert [(item["tone"], item["text"]) for item in sentences] == [expected]

@@ -208,7 +208,7 @@ def test_what_is_not_confirmed_says_so_first_and_how_to_confirm_it(plan, command
     sentences = lines(
         {"confirmed": False, "confirmed_by": None, "not_told_apart": ["gro=on"]}, plan=plan
     )
-    assert sentences[0]["verdict"] == "unknown" and sentences[0]["text"].startswith(
+    assert sentences[0]["tone"] == "unknown" and sentences[0]["text"].startswith(
         "Best so far, not confirmed: tso=on, 40 %"
     )
     assert sentences[1]["text"].endswith(
@@ -228,11 +228,11 @@ def test_an_unfinished_campaign_claims_nothing_and_says_how_to_finish_it():
     sentences = lines(unfinished=missing)
     assert sentences[0]["text"].startswith("4 of 21 visits were not measured: nothing is claimed.")
     assert sentences[-1] == {
-        "verdict": "note",
+        "tone": "note",
         "text": "To finish it, about 2 min:",
         "command": answer.GO_ON,
     }
-    assert not any(line["verdict"] == "better" for line in sentences)
+    assert not any(line["tone"] == "better" for line in sentences)
 
 
 def test_lost_blocks_are_counted_in_what_would_settle_it():

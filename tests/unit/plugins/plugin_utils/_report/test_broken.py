@@ -53,8 +53,8 @@ def test_a_black_hole_is_said_with_what_arrives_and_no_offload_is_blamed():
     [line] = payload_sentences(PLAN, checks)
     assert line["text"] == (
         "Broken without these offloads too over physical at MTU 1500: packets of the path's MTU do "
-        "not arrive, and nothing says so with every profile. From client to server packets of "
-        "1,400 bytes arrive, of 1,500 do not: a black hole, since no ICMP says so. Look for the "
+        "not arrive, and no ICMP message reports it with every profile. From client to server packets of "
+        "1,400 bytes arrive. Packets of 1,500 bytes do not, and no ICMP message reports it: a black hole. Look for the "
         "cause elsewhere: the path's MTU, the wire, the other end."
     )
 
@@ -156,10 +156,10 @@ def test_a_wire_that_corrupts_packets_of_a_tunnel_is_named_by_the_node_that_refu
         for block in range(6)
     ]
     assert pods_line(trials) == (
-        "Packets are lost over pods at MTU 1450: segments were lost and sent again in 12 of 12 trials, "
-        "and no setting was shown to do it. Packets arrive at hx2 (7,200 packets in 12 of 12 trials) "
+        "Packets are lost over pods at MTU 1450: segments were lost and retransmitted in 12 of 12 trials, "
+        "and no setting was shown to be the cause. Packets arrive at hx2 (7,200 packets in 12 of 12 trials) "
         "with wrong checksums under every setting: the wire or a card corrupts them. Nothing arrived "
-        "otherwise than it was sent."
+        "wrong."
     )
 
 
@@ -170,7 +170,7 @@ def test_losses_without_wrong_checksums_are_no_fault_of_the_wire(counters):
         for profile in PLAN["profiles"]
         for block in range(6)
     ]
-    assert "A queue that overflows does this" in pods_line(trials)
+    assert "An overflowing queue does this" in pods_line(trials)
 
 
 def test_wrong_checksums_under_some_settings_are_no_fault_of_the_wire():

@@ -93,7 +93,7 @@ def table(*rows, demands=()):
         (
             table(row(1.5, verdict="unknown")),
             "unknown",
-            "not known; all_on measured 50 % more throughput than all_off; 4 more blocks would tell.",
+            "not known; all_on measured 50 % more throughput than all_off; 4 more blocks would settle it.",
         ),
         (table(row(None, verdict="unknown")), "unknown", "nothing to compare with all_off."),
         (

@@ -66,7 +66,7 @@ def test_without_a_manifest_or_an_after():
     half = manifest()
     for parts in half["nodes"].values():
         del parts["after"]
-    assert "What the nodes were like after the campaign was not recorded." in conditions(half).notes
+    assert "The state of the nodes after the campaign was not recorded." in conditions(half).notes
 
 
 JSON = st.recursive(

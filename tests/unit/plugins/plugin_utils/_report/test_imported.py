@@ -33,13 +33,10 @@ def test_a_difference_is_held_against_the_widths_of_both_runs():
         trial("on", 1100, 6, "b"),
     ]
     sentences = worth(PLAN, runs)
-    assert (
-        sentences[0]
-        == "imported from a paper: 4 runs, of which 4 missed the confidence that was asked for"
-    )
+    assert sentences[0] == "imported from a paper: 4 runs; 4 missed the requested confidence"
     assert sentences[1].startswith("no run was repeated")
     assert sentences[2:] == [
-        "on to off, throughput: +4.0 to +10.0 % in 2 pairs of runs, of which 1 of 2 is beyond what the "
+        "on to off, throughput: +4.0 to +10.0 % in 2 pairs of runs; 1 of 2 is beyond what the "
         "runs' own confidence allows (±5.0 to ±5.0 %)"
     ]
 
@@ -47,7 +44,7 @@ def test_a_difference_is_held_against_the_widths_of_both_runs():
 def test_without_a_printed_width_nothing_is_claimed():
     sentences = worth(PLAN, [trial("off", 1000), trial("on", 2000)])
     assert sentences[-1].endswith(
-        "netperf printed no confidence width, so how much it is worth is not known"
+        "netperf printed no confidence width, so its reliability is not known"
     )
 
 

@@ -254,7 +254,7 @@ def test_known_cases_of_the_driver_are_noted():
     assert (row.state, row.text) == (
         "note",
         "offloads of e1000e were reported to be broken: otaru-2637, incus-os-849. See "
-        "docs/known-cases.md; playbook integrity tells whether they are here.",
+        "docs/known-cases.md; playbook integrity shows whether they are broken here.",
     )
 
 

@@ -126,7 +126,7 @@ def test_what_a_guests_node_did_not_take_is_seen():
         "underlay": {"client": "", "server": ""},
         "packets": {"tenant_vxlan": {"TCP_STREAM": {"client": {"eth0": sample(0.0, [])}}}},
         "homes": {"client": "node1"},
-        "beside": {"client": {"devices": {"underlay0": {"not_honoured": missed}}}},
+        "home_settings": {"client": {"devices": {"underlay0": {"not_honoured": missed}}}},
     }
     evidence_found = evidence.trial_evidence(
         visit_made, LAB_PATHS.named("tenant_vxlan"), "TCP_STREAM"

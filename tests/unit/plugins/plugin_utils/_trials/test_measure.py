@@ -110,9 +110,9 @@ def test_what_was_seen_before_the_first_cell_is_kept_with_every_trial(controller
         block=1, visit=1, evidence={"settings": {}, "underlay": {}}, chunk_seconds=1
     )
     first, second = work.chunks()
-    work.record(answered(first, packets=evidence_before, looked_s=0.7))
+    work.record(answered(first, packets=evidence_before, sampled_s=0.7))
     work.record(answered(second))
-    assert work.seen == evidence_before and work.summary()["looked_s"] == 0.7
+    assert work.seen == evidence_before and work.summary()["sampled_s"] == 0.7
     streams = [trial for trial in work.trials if trial["workload"]["test"] == "TCP_STREAM"]
     assert len(work.trials) == 2 and [trial["evidence"]["error"] for trial in streams] == [
         "netperf ended early"
