@@ -178,7 +178,7 @@ def _is_ours(state: State) -> bool:
     pid = state["pid"]
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
-            words = stream.read().decode("utf-8", "replace").split("\0")[:-1]
+            arguments = stream.read().decode("utf-8", "replace").split("\0")[:-1]
     except OSError:
         return False
     # netserver splits its own arguments at the comma, in place.
@@ -186,7 +186,7 @@ def _is_ours(state: State) -> bool:
         expected = argv(state["server"])
     except InputError:  # an engine that this version has not
         return False
-    same = ",".join(words) == ",".join(expected)
+    same = ",".join(arguments) == ",".join(expected)
     return same and host_netns.inode(f"/proc/{pid}/ns/net") == state["inode"]
 
 
@@ -221,7 +221,7 @@ def _is_inside(state: State | None, server: Server) -> bool:
 
 def plan(
     before: Mapping[str, State | None],
-    wanted: Sequence[Server],
+    servers: Sequence[Server],
     state: str,
     purge: bool,
     access: Access,
@@ -231,7 +231,7 @@ def plan(
     A server in a namespace that was removed and recreated is stopped and started again, and so is
     one that would refuse a peer.
     """
-    files = {_state_file(server): server for server in wanted}
+    files = {_state_file(server): server for server in servers}
     if state == "absent":
         return _known(before, files, others=not wanted), []
     alive = {path for path, server in files.items() if _serves(before.get(path), server, access)}

@@ -15,16 +15,16 @@ from ansible_collections.offload.lab.plugins.plugin_utils._action import measure
 
 
 def test_a_worker_waits_until_all_others_have_ended(tmp_path):
-    here, there = (measure_role.SharedResults(str(tmp_path), "task") for _ in "ab")
-    here.publish("node/1", {"failed": True, "msg": "gone"})
+    first, second = (measure_role.SharedResults(str(tmp_path), "task") for _ in "ab")
+    first.publish("node/1", {"failed": True, "msg": "gone"})
 
     def later():
         time.sleep(0.1)
-        there.publish("node2", {"devices": {"eth0": {}}, "changed": True})
+        second.publish("node2", {"devices": {"eth0": {}}, "changed": True})
 
     thread = threading.Thread(target=later)
     thread.start()
-    assert here.wait_for(["node/1", "node2"]) == {
+    assert first.wait_for(["node/1", "node2"]) == {
         "node/1": None,
         "node2": {"devices": {"eth0": {}}},
     }
