@@ -216,8 +216,8 @@ options:
         the C(devices) of M(offload.lab.ethtool), C(underlay) names the underlay device by end, C(uplink) the uplink,
         C(tunnel_by_uplink) says whether that carries the tunnel's packets, C(packets) is the one of
         M(offload.lab.evidence) where O(sampling) does not sample them.
-      - Of tenants that are hosts C(homes) names the node by end, and C(beside) is what M(offload.lab.ethtool) returned
-        there.
+      - Of tenants that are hosts C(homes) names the node by end, and C(home_settings) is what
+        M(offload.lab.ethtool) returned there.
     type: dict
   expect:
     description: What the guards compare each trial with.

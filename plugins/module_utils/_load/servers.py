@@ -233,7 +233,7 @@ def plan(
     """
     files = {_state_file(server): server for server in servers}
     if state == "absent":
-        return _known(before, files, others=not wanted), []
+        return _known(before, files, others=not servers), []
     alive = {path for path, server in files.items() if _serves(before.get(path), server, access)}
     known = _known(before, files, others=purge)
     stop = [path for path in known if path not in alive]
