@@ -54,7 +54,7 @@ NOTE = (
 FEWEST = 8  # campaigns: with fewer no order of them is rare enough
 SHORTEST = 2  # campaigns on either side: one alone might be a bad day
 DRAWS = 1999
-ROWS = 16  # series handled at once, to bound memory
+ROWS = 16  # series handled together, to bound memory
 TIE = 1 - 1e-9
 
 

@@ -205,8 +205,8 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     span = max(math.log(high), -math.log(low), 1e-6)
     step = next((nice for nice in NICE if span / math.log(nice) <= 3.2), NICE[-1])
     power = int(span / math.log(step)) + 1
-    places = [step**exponent for exponent in range(-power, power + 1)]
-    return [ratio for ratio in places if low <= ratio <= high]
+    ratios = [step**exponent for exponent in range(-power, power + 1)]
+    return [ratio for ratio in ratios if low <= ratio <= high]
 
 
 def even_ticks(most: float, about: int) -> list[float]:

@@ -81,14 +81,14 @@ class PlainTable(TypedDict):
 
 
 def plain_table(
-    head: Sequence[str], rows: Iterable[Iterable[str]], words: Sequence[str] | None = None
+    head: Sequence[str], rows: Iterable[Iterable[str]], text_columns: Sequence[str] | None = None
 ) -> PlainTable:
-    """Return a table of these cells. ``words`` are the heads of columns that hold words; without it
-    all do.
+    """Return a table of these cells. ``text_columns`` are the heads of columns with text; without
+    this argument all columns have text.
     """
     return {
         "head": list(head),
-        "text": list(head if words is None else words),
+        "text": list(head if text_columns is None else text_columns),
         "rows": [{"cells": list(cells)} for cells in rows],
     }
 

@@ -23,7 +23,7 @@ UNTESTED = "?"  # not known: neither a difference nor that there is none was sho
 # From which size on a number has how many digits behind the point.
 DIGITS = ((1000, 0), (100, 1), (1, 2), (0, 3))
 QUARTERS = (0.25, 0.5, 0.75)
-SIGNIFICANT = 6  # significant: what differs beyond them differs by machine, not by measurement
+SIGNIFICANT = 6  # digits; further ones differ between machines, not between measurements
 
 
 def number(value: float | None) -> str:
@@ -131,7 +131,7 @@ def too_few_blocks(blocks: int, fewest: int) -> str:
 
 
 def shortened(values: Any) -> Any:
-    """Return numbers, or an array of them as lists, with six significant digits; None for NaN."""
+    """Return numbers, or an array of them as lists, rounded to six digits; None for NaN."""
     values = np.asarray(values, dtype=float)
     size = np.floor(np.log10(np.abs(values), out=np.zeros(values.shape), where=np.abs(values) > 0))
     places = np.nan_to_num(SIGNIFICANT - 1 - size)

@@ -194,8 +194,8 @@ class Measurement:
             )
             engine = sampling_engine(self.plan["workloads"], self.plan.get("sampling"))
             datagrams = trials.datagrams_to_sample(self.plan)
-            if sampling:
-                sampling = {**sampling, "paths": paths, "engine": engine, "datagrams": datagrams}
+            here = {"paths": paths, "engine": engine, "datagrams": datagrams}
+            sampling = {**sampling, **here} if sampling else None
             crossed = [crossed_devices(planned, node["devices"]) for node in nodes]
             client = [crossed[0], *(path["client_devices"] for path in paths)]
             server = [crossed[1], *(path["server_devices"] for path in paths)]

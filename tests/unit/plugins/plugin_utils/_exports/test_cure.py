@@ -131,7 +131,9 @@ def test_a_host_without_a_device_class_gets_no_settings_for_it():
         },
     }
     asked = {**ASKED, "paths": ["pods"]}
-    plan = make_plan(read_campaign(asked, known=with_own({"pods": pods})), "2026-01-05T00:00:00Z")
+    plan = make_plan(
+        read_campaign(asked, paths_known=with_own({"pods": pods})), "2026-01-05T00:00:00Z"
+    )
     plan["own_paths"] = {"pods": pods}
     recommended_settings = recommended.recommendation(ADVICE, plan, None)
     assert recommended_settings["lacking"] == {"hx2": ["underlay"]}

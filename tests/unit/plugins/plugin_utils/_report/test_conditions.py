@@ -62,7 +62,7 @@ def test_where_device_and_interrupts_are():
 
 
 def test_without_a_manifest_or_an_after():
-    assert "was not recorded" in conditions(None).notes[0]
+    assert "were not recorded" in conditions(None).notes[0]
     half = manifest()
     for parts in half["nodes"].values():
         del parts["after"]
@@ -101,7 +101,7 @@ def test_the_nodes_of_tenants_have_a_table_of_their_own():
     table = conditions(manifest(), [("all_on", "node1", "client", 3, 41.25)]).tables[-1]
     assert (
         table["rows"] == [{"cells": ["all_on", "node1 (client)", "3", "41.2"]}]
-        and "not added" in table["caption"]
+        and "separate from the CPU time" in table["caption"]
     )
 
 

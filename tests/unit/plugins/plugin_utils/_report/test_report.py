@@ -286,7 +286,7 @@ def test_a_profile_that_no_device_takes_is_not_compared(tmp_path, paths):
     table = (tmp_path / "report.txt").read_text()
     assert "0 blocks" not in " ".join(Page((tmp_path / "report.html").read_text()).words)
     assert (
-        "No device takes all_on (Operation not supported): measured without it, and not compared"
+        "No device accepts all_on (Operation not supported): measured without it, and not compared"
         in markdown
     )
     assert (

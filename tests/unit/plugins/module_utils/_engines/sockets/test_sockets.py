@@ -114,7 +114,10 @@ def test_requests_beside_streams_are_one_process():
     [
         ({"confidence": {"iterations_max": 3}}, "no confidence intervals"),
         ({"test": "UDP_STREAM", "message_size": 0}, "message_size"),
-        ({"test": "TCP_LOADED_RR", "message_size": 5}, "requests have request_size"),
+        (
+            {"test": "TCP_LOADED_RR", "message_size": 5},
+            "request_size and response_size for requests",
+        ),
         ({"test": "TCP_LOADED_RR", "tenants": 2}, "of one tenant"),
         ({"test": "TCP_LOADED_RR", "warm_up": 1}, "a warm-up cannot be combined"),
         ({"engine": "iperf3", "test": "UDP_STREAM", "udp_gro": True}, "iperf3 has no udp_gro"),
