@@ -5,7 +5,7 @@
 
 Pure: values in, text out, the same for HTML, Markdown and the console.
 
-Arrays as numbers of a document: six significant digits, ratios of logarithms, quartiles.
+Arrays as numbers of a document: six digits, ratios of logarithms, quartiles.
 """
 
 from __future__ import annotations
