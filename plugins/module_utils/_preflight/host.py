@@ -128,7 +128,7 @@ def connected(kind: int, address: str, port: int, source: str | None) -> Iterato
         yield probe
 
 
-def silent(address: str, port: int, source: str | None = None) -> bool:
+def is_silent(address: str, port: int, source: str | None = None) -> bool:
     """Return whether a UDP port does not answer at all: it is open, or a firewall drops.
 
     A closed one refuses.
@@ -316,7 +316,7 @@ def read(options: Asked) -> dict[str, Any]:
     silent = [
         peer
         for peer in options["peers"]
-        if ask and silent(peer, options["vxlan_port"], options["address"])
+        if ask and is_silent(peer, options["vxlan_port"], options["address"])
     ]
     return {
         "user": user(),

@@ -85,5 +85,5 @@ def test_a_closed_udp_port_refuses_and_an_open_one_is_silent(monkeypatch):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
-        assert host.silent("127.0.0.1", port)
-    assert not host.silent("127.0.0.1", port)
+        assert host.is_silent("127.0.0.1", port)
+    assert not host.is_silent("127.0.0.1", port)
