@@ -214,6 +214,17 @@ def killed_process(work):
     os.waitpid(process, 0)
 
 
+def test_a_forked_process_reads_a_ring_of_its_own():
+    drop_places.read()
+    for _fork in range(5):
+        process = os.fork()
+        if not process:
+            drop_places.read()
+            drop_places.read()
+            os._exit(0)
+        assert os.waitpid(process, 0)[1] == 0
+
+
 def test_a_counting_process_that_is_killed_leaves_no_event(nodes):
     def count(report):
         drop_places.read()

@@ -18,6 +18,7 @@ import mmap
 import os
 import resource
 import struct
+import weakref
 from typing import Iterator, NamedTuple, Sequence
 
 from .._base.errors import LabError
@@ -95,6 +96,7 @@ class _Ring:
 
     def __init__(self, file: int, pages: int) -> None:
         self.memory = mmap.mmap(file, (1 + pages) * mmap.PAGESIZE)
+        _rings.add(self)
         self.size = pages * mmap.PAGESIZE
 
     def _bytes(self, start: int, count: int) -> bytes:
@@ -111,6 +113,20 @@ class _Ring:
         written = self._bytes(tail, head - tail)
         struct.pack_into("Q", self.memory, TAIL, head)
         return written
+
+
+# The kernel does not copy a ring into a forked process. A new ring may get its address there, and the end of the
+# parent's object would unmap the new ring. So a forked process begins without its parent's rings.
+_rings: weakref.WeakSet[_Ring] = weakref.WeakSet()
+
+
+def _close_rings() -> None:
+    for ring in list(_rings):
+        with contextlib.suppress(BufferError):  # a thread of the parent was reading it
+            ring.memory.close()
+
+
+os.register_at_fork(after_in_child=_close_rings)
 
 
 def parsed(written: bytes) -> Iterator[bytes]:
