@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from .._analysis import hop, judge, spend
+from .._analysis import judge, named, spend
 from .._analysis.nominate import nominate
 from .._campaign import interim, spending
 from .._campaign.confirmation import confirmation_of
@@ -117,7 +117,7 @@ class CampaignFolder:
                 test = interim.due(plan, decisions, remaining)
                 if test is None:
                     break
-                decide_test = (hop if hop.names_faults(plan) else judge).decide
+                decide_test = (named if named.names_faults(plan) else judge).decide
                 decisions.append(decide_test(plan, self._trials(), test, decisions))
                 write_interim(self.folder, plan, decisions)
                 self.say(f"  {interim.decision_text(decisions[-1])}")

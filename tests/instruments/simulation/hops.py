@@ -13,7 +13,7 @@ import random
 import sys
 
 from ansible_collections.offload.lab.plugins.module_utils._engines.payload import result
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis import blame, hop
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis import blame, hop, named
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import interim
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
@@ -104,7 +104,7 @@ def until_named(machine, plan):
             record.append(_trial(visit, machine.trial(levels, len(record))))
         ended = bool(plans and plans[-1]["answered"])
         due = [look for look in plan["looks"] if look["block"] == block and not ended]
-        plans += [hop.decide(plan, record, look, list(plans)) for look in due]
+        plans += [named.decide(plan, record, look, list(plans)) for look in due]
     return plans, record
 
 

@@ -294,7 +294,6 @@ class Sent(NamedTuple):
     """What an end sent over one connection."""
 
     messages: int
-    amount: int  # bytes
     retransmitted: int  # segments
     segments: int  # that left, with those that were retransmitted
 
@@ -324,11 +323,11 @@ def send_messages(
             wait_for_turn(began, amount, rate)
         connection.shutdown(socket.SHUT_WR)
         again = retransmitted_segments(connection)
-        return Sent(number, amount, again, tcp_info(connection)[DATA_SEGS_OUT])
+        return Sent(number, again, tcp_info(connection)[DATA_SEGS_OUT])
     except socket.timeout:
         info = tcp_info(connection)
         reset(connection)
-        return Sent(number, amount, repeated(info), info[DATA_SEGS_OUT])
+        return Sent(number, repeated(info), info[DATA_SEGS_OUT])
 
 
 def send_all(connection: socket.socket, content: memoryview) -> None:
@@ -381,20 +380,24 @@ def repeated(info: dict[int, int]) -> int:
 
 
 class Wait:
-    """Waits for a connection to deliver, and says when that is in vain."""
+    """A wait for a connection to deliver what was sent."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.began = time.monotonic()
-        self.since = self.began  # when TRICKLE segments more were seen
-        self.delivered = tcp_info(connection)[DELIVERED]  # segments by then
+        delivered = tcp_info(connection)[DELIVERED]
+        self.newest = (self.began, delivered)  # when a segment was delivered, and how many by then
+        self.enough = (self.began, delivered)  # the same of TRICKLE segments
 
     def require_progress(self, info: dict[int, int]) -> None:
         """Raise ``socket.timeout`` where the connection has stalled."""
-        if info[DELIVERED] - self.delivered >= TRICKLE:
-            self.since = time.monotonic()
-            self.delivered = info[DELIVERED]
-        waited = time.monotonic() - self.since
-        if waited > STALL or (waited > TRICKLE_S and repeated(info) >= REPEATED):
+        now = time.monotonic()
+        delivered = info[DELIVERED]
+        if delivered > self.newest[1]:
+            self.newest = (now, delivered)
+        if delivered - self.enough[1] >= TRICKLE:
+            self.enough = (now, delivered)
+        trickles = now - self.enough[0] > TRICKLE_S and repeated(info) >= REPEATED
+        if trickles or now - self.newest[0] > STALL:
             raise socket.timeout("the connection stalled")
 
 
@@ -415,18 +418,16 @@ def receive_messages(connection: socket.socket, _control: Control, messages: Mes
     """
     connection.settimeout(STALL)
     report = Report()
-    with memoryview(bytearray(LARGEST)) as buffer:
-        try:
-            compare_messages(connection, messages, buffer, report)
-        except (socket.timeout, ConnectionResetError):
-            report.counts["stalled"] += 1
+    try:
+        compare_messages(connection, messages, report)
+    except (socket.timeout, ConnectionResetError):
+        report.counts["stalled"] += 1
     return report
 
 
-def compare_messages(
-    connection: socket.socket, messages: Messages, buffer: memoryview, report: Report
-) -> None:
-    """Compare what arrives, to its end."""
+def compare_messages(connection: socket.socket, messages: Messages, report: Report) -> None:
+    """Compare what arrives with what was sent; the report counts it."""
+    buffer = memoryview(bytearray(LARGEST))
     number = 0
     while True:
         size = messages.size(number)
@@ -925,7 +926,7 @@ def _part(
         receive = receive_datagrams if udp else receive_messages
         control.say(**receive(sock, control, messages).shown())
         if not udp:
-            control.hear()  # the client has closed; until then the connection stays, for its D-SACKs
+            control.hear()  # the client has counted; until then the connection stays, for its D-SACKs
             control.say(arrived=tcp_info(sock)[DATA_SEGS_IN])
         return
     if udp:
@@ -1030,8 +1031,8 @@ class Client:
         return arrived
 
     def check(self, seconds: float) -> None:
-        """Make rounds of each kind in turn for some seconds, and each of them once at least; those
-        after a connection that stalled would say no more.
+        """Make rounds of each kind in turn for some seconds, and each of them once at least. A stalled
+        connection ends the rounds.
         """
         until = time.monotonic() + seconds
         kinds = [("tcp", self.tcp), ("udp", self.udp)]

@@ -11,8 +11,8 @@ import random
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import InputError
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.integrity import verdicts
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import design, interim
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import blames_of
-from ansible_collections.offload.lab.plugins.plugin_utils._analysis.hop import decide
+from ansible_collections.offload.lab.plugins.plugin_utils._analysis.named import decide
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.recommend import nothing
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
