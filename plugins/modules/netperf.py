@@ -93,11 +93,21 @@ options:
     type: float
   udp_segment:
     description: Whether one call of a UDP_STREAM sends many datagrams, which the kernel cuts (UDP_SEGMENT). With
-      O(engine=sockets) only, where it is true by default.
+      O(engine=sockets), where it is true by default, and with O(engine=iperf3) from 3.21 on, for both or none.
     type: bool
   udp_gro:
     description: Whether one call of a UDP_STREAM's receiver takes in many datagrams, which the kernel joins (UDP_GRO).
-      With O(engine=sockets) only, where it is true by default.
+      With the same engines as O(udp_segment).
+    type: bool
+  zero_copy:
+    description: Whether streams send without copying, with MSG_ZEROCOPY of O(engine=sockets), or sendfile(2) of
+      O(engine=iperf3), for TCP_STREAM.
+    type: bool
+  skip_rx_copy:
+    description: Whether the receiver discards the data in the kernel (MSG_TRUNC). With O(engine=iperf3) from 3.19 on.
+    type: bool
+  mptcp:
+    description: Whether streams use Multipath TCP. With O(engine=iperf3) from 3.19 on.
     type: bool
   congestion_control:
     description: The algorithm of TCP at both ends, such as V(cubic). By default the system's own.

@@ -96,6 +96,11 @@ preflight:
       description: The path of each program, null where it is missing.
       type: dict
       returned: success
+    iperf3_options:
+      description: The long options that C(iperf3 --help) lists. Null without iperf3.
+      type: list
+      elements: str
+      returned: success
     links:
       description: The links by name, with C(mtu), C(min_mtu), C(max_mtu), C(up) and the C(global) addresses.
       type: dict

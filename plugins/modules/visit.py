@@ -68,7 +68,8 @@ options:
         description:
           - The load. C(test) is V(TCP_STREAM), V(TCP_MAERTS), V(UDP_STREAM), V(TCP_RR), V(UDP_RR), V(TCP_CRR),
             V(TCP_LOADED_RR) or V(PAYLOAD), C(engine) what makes it, as in M(offload.lab.netperf), which has
-            C(rate_mbps), C(congestion_control), C(udp_segment) and C(udp_gro) too.
+            C(rate_mbps), C(congestion_control), C(udp_segment), C(udp_gro), C(zero_copy), C(skip_rx_copy) and C(mptcp)
+            too.
           - C(duration) in whole seconds, 1 to 86400, default 10.
           - C(streams), 1 to 1000, default 1, is the number of processes. They start together and are dealt in turn to
             the first C(tenants) endpoints, 1 to 1000, default 1.

@@ -366,10 +366,9 @@ def tracked_files():
 
 
 def test_where_is_what_names_files_that_are_there():
-    """CONTRIBUTING.md answers twenty questions of a newcomer with files."""
-    text = (CHECKOUT / "CONTRIBUTING.md").read_text()
-    part = text[text.index("## Where is what") :].split("\n## ")[0]
-    rows = [line.split("|")[1:3] for line in part.splitlines() if line.startswith("| ")][2:]
+    """The page answers twenty questions of a newcomer with files."""
+    text = (CHECKOUT / "docs/decisions/where-is-what.md").read_text()
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| ")][2:]
     assert len(rows) >= 20
     files = [name for _question, answer in rows for name in re.findall(r"`([^`]+)`", answer)]
     assert len(files) >= len(rows)

@@ -77,6 +77,9 @@ class Workload(PlannedWorkload, total=False):
     congestion_control: str
     udp_segment: bool
     udp_gro: bool
+    zero_copy: bool
+    skip_rx_copy: bool
+    mptcp: bool
     client_cpus: list[int]
     server_cpus: list[int]
 
@@ -105,6 +108,14 @@ class EngineCpu(TypedDict):
     kernel: float  # in the kernel, which does what it calls for
 
 
+class ZeroCopy(TypedDict):
+    """Calls that sent without copying (MSG_ZEROCOPY), and what the kernel reported of them."""
+
+    calls: int
+    completed: int  # the kernel no longer needs their memory
+    copied: int  # of the completed ones: the kernel copied nevertheless
+
+
 class StreamRow(TypedDict, total=False):
     """What the text of one stream says. A number is None, or not there, where it was not said."""
 
@@ -114,6 +125,7 @@ class StreamRow(TypedDict, total=False):
     throughput_mbps: float | None  # what arrived
     throughput_sent_mbps: float | None
     receive_calls_per_s: float  # calls with which the receiver took in what arrived
+    zero_copy: ZeroCopy
     transactions_per_s: float | None
     # Rates in Mbit/s or transactions/s over the time of the stream. Rates of UDP_STREAM are what
     # was sent.

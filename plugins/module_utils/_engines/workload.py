@@ -123,12 +123,25 @@ KEYS = {
         {"description": "Give true or false: one call takes in many datagrams.", "type": "boolean"},
         {"type": "bool"},
     ),
+    "zero_copy": Key(
+        {"description": "Give true or false: streams send without copying.", "type": "boolean"},
+        {"type": "bool"},
+    ),
+    "skip_rx_copy": Key(
+        {"description": "Give true or false: receivers discard the data.", "type": "boolean"},
+        {"type": "bool"},
+    ),
+    "mptcp": Key(
+        {"description": "Give true or false: Multipath TCP in place of TCP.", "type": "boolean"},
+        {"type": "bool"},
+    ),
     "client_cpus": Key(_reference("cpus")),
     "server_cpus": Key(_reference("cpus")),
 }
 STREAM_SIZES = ("message_size", "receive_size")
 REQUEST_SIZES = ("request_size", "response_size")
-OFFERED = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")  # by some engines
+SWITCHES = ("udp_segment", "udp_gro", "zero_copy", "skip_rx_copy", "mptcp")
+OFFERED = ("rate_mbps", "congestion_control", *SWITCHES)  # by some engines
 # Of a workload of datagrams, what decides how one stream sends
 DATAGRAM_KEYS = ("test", "engine", "message_size", "rate_mbps", "udp_segment", "udp_gro")
 SIZES = (*STREAM_SIZES, "send_socket", "recv_socket", *REQUEST_SIZES)
@@ -236,7 +249,7 @@ def _sending(values: Mapping[str, Any]) -> dict[str, Any]:
                 "not the name of an algorithm", f"congestion_control {name!r}", "Use cubic or bbr."
             )
         options["congestion_control"] = name
-    for key in ("udp_segment", "udp_gro"):
+    for key in SWITCHES:
         if values.get(key) is not None:
             options[key] = boolean(values[key], key)
     return options

@@ -226,6 +226,15 @@ def programs(names: Iterable[str]) -> dict[str, str | None]:
     return {name: shutil.which(name, path=path) for name in names}
 
 
+def options_of(program: str) -> list[str] | None:
+    """Return the long options that ``--help`` of a program lists; None where it is missing."""
+    try:
+        text = run([program, "--help"], check=False).out
+    except LabError:
+        return None
+    return sorted(set(re.findall(r"(?<!\S)--[a-z0-9-]+", text)))
+
+
 def links() -> dict[str, dict[str, Any]]:
     """Return all links by name; without iproute2 what the kernel's files say."""
     by_name = {}
@@ -310,6 +319,7 @@ def _taken(options: Asked) -> list[dict[str, Any]]:
 def read(options: Asked) -> dict[str, Any]:
     """Return the requirements of a host as they are met now; ``options`` are the module's."""
     shown = links()
+    paths = programs(options["programs"])
     carrying = management.find()
     # Where the lab is there already its tunnel takes what comes, and says nothing.
     ask = options["vxlan_port"] and not any(link["kind"] == "vxlan" for link in shown.values())
@@ -321,7 +331,8 @@ def read(options: Asked) -> dict[str, Any]:
     return {
         "user": user(),
         "distribution": distribution(),
-        "programs": programs(options["programs"]),
+        "programs": paths,
+        "iperf3_options": options_of("iperf3") if paths.get("iperf3") else None,
         "links": shown,
         "features": features(options["device"]),
         "forwarded": forwarded(options["forwards"]),

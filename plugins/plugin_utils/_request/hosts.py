@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from ...module_utils._base.errors import InputError, LabError
 from ...module_utils._engines.engine import Workload
 from ...module_utils._engines.engines import ENGINES, programs_of
+from ...module_utils._engines.iperf3.iperf3 import Iperf3, newer, optional
 from ...module_utils._engines.sockets.sockets import Sockets
 from ...module_utils._ethtool.features import Feature, resolve
 from ...module_utils._iproute.parse import Link
@@ -71,6 +72,7 @@ class Reading(TypedDict):
 
     user: User
     programs: dict[str, str | None]  # {name: path}
+    iperf3_options: NotRequired[list[str] | None]  # None without iperf3
     links: dict[str, Link]
     features: dict[str, Feature] | None  # None without ethtool
     forwarded: dict[str, dict[str, Feature]]  # of each device of a host that forwards
@@ -413,6 +415,37 @@ def _known(reading: Reading) -> Iterator[tuple[str, str]]:
     yield OK, f"none of {driver or 'this kernel'}"
 
 
+def _iperf3(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, str]]:
+    """Compare the options of the installed iperf3 with the campaign's workloads."""
+    options = reading.get("iperf3_options")
+    workloads = request.campaign["workloads"] if request.campaign else []
+    for workload in workloads:
+        if workload.get("engine") == Iperf3.name:
+            yield from _lacked(workload, options)
+    added = newer(options) if options is not None else []
+    if added:
+        listed = ", ".join(f"{since.option} ({since.version})" for since in added)
+        yield NOTE, f"a newer iperf3 would add {listed}"
+    yield OK, "has all options that a workload can use"
+
+
+def _lacked(workload: Workload, options: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the options that a workload needs and an iperf3 with these ones lacks."""
+    for since in optional(workload):
+        need = f"workload {workload['name']} needs {since.option}"
+        if options is None:
+            yield (
+                WRONG,
+                f"{need}, and iperf3 is not installed. Run playbook lab first, which installs it.",
+            )
+        elif since.option not in options:
+            yield (
+                WRONG,
+                f"{need}, which iperf3 has from {since.version} on. Install a newer iperf3, or "
+                "leave it out.",
+            )
+
+
 def _bpf(reading: Reading) -> Iterator[tuple[str, str]]:
     """Note the BPF programs that packets meet at the underlay's device."""
     hooks = reading.get("bpf") or {}
@@ -440,6 +473,7 @@ def judge(node: str, reading: Reading, request: WantedOfNode) -> Iterator[CheckR
         "forwarding": _forwarding(reading, request),
         "known cases": _known(reading),
         "BPF": _bpf(reading),
+        "iperf3": _iperf3(reading, request),
     }
     without = _not_asked(request) + ([] if reading.get("bpf") else ["BPF"])
     for name in [name for name in checks if name not in without]:
@@ -450,6 +484,7 @@ def judge(node: str, reading: Reading, request: WantedOfNode) -> Iterator[CheckR
 def _not_asked(request: WantedOfNode) -> list[str]:
     """Return the checks that a host is not concerned by."""
     left_out = [] if request.factors else ["factors"]
+    left_out += [] if Iperf3.name in request.engines else ["iperf3"]
     left_out += ["datapath", "peers"] if request.guest or request.forwards else []
     return left_out + ([] if request.forwards else ["forwarding"])
 

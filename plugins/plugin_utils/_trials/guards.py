@@ -206,6 +206,23 @@ def engine_limit(trial: Trial, _expected: Expected) -> Iterator[Mark]:
             )
 
 
+def zero_copy(trial: Trial, _expected: Expected) -> Iterator[Mark]:
+    """The kernel copied what was sent without copying, or did not report it as completed. Says so,
+    excludes nothing: that is how the path is.
+    """
+    counts = _result(trial).get("zero_copy")
+    if not counts or not counts["calls"]:
+        return
+    missing = counts["calls"] - counts["completed"]
+    if counts["copied"] or missing > 0:
+        yield mark(
+            "zero_copy",
+            f"of {counts['calls']} calls with zero_copy the kernel copied {counts['copied']}, and "
+            f"did not complete {max(0, missing)}",
+            excludes=False,
+        )
+
+
 def line_rate(trial: Trial, expected: Expected) -> Iterator[Mark]:
     """The line was full: a gain can only show in service demand. Says so, excludes nothing."""
     megabits = _result(trial).get("throughput_mbps")
@@ -357,6 +374,7 @@ GUARDS = (
     throttle,
     saturation,
     engine_limit,
+    zero_copy,
     line_rate,
     one_cpu,
     overlap,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from ...module_utils._engines.engine import Endpoint, EngineCpu, Workload
+from ...module_utils._engines.engine import Endpoint, EngineCpu, Workload, ZeroCopy
 from ...module_utils._engines.payload.result import Payload
 from ...module_utils._observe.reading import CounterReading, Crossed, Sample
 
@@ -124,6 +124,7 @@ class Result(TypedDict, total=False):
     )  # min, mean, p50, p90, p99, p999, max, stddev of a transaction
     unloaded_us: dict[str, float | None]  # the same of requests before the streams
     receive_calls_per_s: float  # of all streams, with which the receivers took in what arrived
+    zero_copy: ZeroCopy  # of all streams, where each of them sent without copying
     engine_cpu: dict[str, EngineCpu | None]  # by end, of the busiest process
     payload: Payload  # of a check of the payload alone
     message_size: int | None  # bytes, as the other sizes

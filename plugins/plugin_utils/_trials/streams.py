@@ -294,6 +294,7 @@ def _where_told(rows: Sequence[StreamRow]) -> Result:
         if row.get("unloaded_us"):
             result["unloaded_us"] = row["unloaded_us"]
     result.update(_receive_calls(rows))
+    result.update(_zero_copy(rows))
     if any(row.get("engine_cpu") for row in rows):
         result["engine_cpu"] = {end: _busiest(rows, end) for end in ("client", "server")}
     return result
@@ -304,6 +305,20 @@ def _receive_calls(rows: Sequence[StreamRow]) -> Result:
     if not all("receive_calls_per_s" in row for row in rows):
         return {}
     return {"receive_calls_per_s": sum(row["receive_calls_per_s"] for row in rows)}
+
+
+def _zero_copy(rows: Sequence[StreamRow]) -> Result:
+    """Return the counts of sends without copying, summed, where each stream has them."""
+    if not all("zero_copy" in row for row in rows):
+        return {}
+    counts = [row["zero_copy"] for row in rows]
+    return {
+        "zero_copy": {
+            "calls": sum(count["calls"] for count in counts),
+            "completed": sum(count["completed"] for count in counts),
+            "copied": sum(count["copied"] for count in counts),
+        }
+    }
 
 
 def _busiest(rows: Iterable[StreamRow], end: str) -> EngineCpu | None:

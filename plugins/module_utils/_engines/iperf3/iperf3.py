@@ -4,9 +4,9 @@
 """Engine iperf3, and the JSON that iperf3 3.7 or later prints, as a row for each direction of its
 streams. Pure.
 
-Options: the manual page iperf3(1) of 3.12 and 3.18. Source of the keys: src/iperf_api.c of the same
-(iperf_json_start, iperf_json_finish, iperf_print_intermediate, iperf_print_results). Rates are bits a
-second, sizes bytes, round trip times microseconds.
+Options: the manual page iperf3(1) of 3.12 and 3.18, RELNOTES.md of 3.21. Source of the keys:
+src/iperf_api.c of the same (iperf_json_start, iperf_json_finish, iperf_print_intermediate,
+iperf_print_results). Rates are bits a second, sizes bytes, round trip times microseconds.
 """
 
 from __future__ import annotations
@@ -244,6 +244,68 @@ def differ(load: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
+class Since(NamedTuple):
+    """An option of iperf3, and the version that has it first."""
+
+    option: str
+    version: str
+
+
+# Keys of a workload. What a build can do, its ``--help`` lists: MPTCP needs the system's headers.
+GSRO = ("udp_segment", "udp_gro")  # one option for both
+SINCE = {
+    "zero_copy": Since("--zerocopy", "3.0"),
+    "skip_rx_copy": Since("--skip-rx-copy", "3.19"),
+    "mptcp": Since("--mptcp", "3.19"),
+    **dict.fromkeys(GSRO, Since("--gsro", "3.21")),
+}
+# Of a reversed stream, iperf3 before 3.11 ignores --zerocopy.
+OF_TESTS = {
+    **dict.fromkeys(GSRO, ("UDP_STREAM",)),
+    "zero_copy": ("TCP_STREAM",),
+    "mptcp": ("TCP_STREAM", "TCP_MAERTS"),
+}
+
+
+def optional(load: Mapping[str, Any]) -> list[Since]:
+    """Return the options that a workload needs and not every version has."""
+    return list(dict.fromkeys(since for key, since in SINCE.items() if load.get(key)))
+
+
+def newer(options: Sequence[str]) -> list[Since]:
+    """Return the options that a newer iperf3 would add to one that has these."""
+    return [since for since in dict.fromkeys(SINCE.values()) if since.option not in options]
+
+
+def _refuse_switches(load: Load) -> None:
+    """Raise InputError for a switch that iperf3 has not for this test, or only with another one."""
+    where = load["name"]
+    for key, tests in OF_TESTS.items():
+        if load.get(key) and load["test"] not in tests:
+            raise InputError(
+                f"iperf3 has {key} for {' and '.join(tests)} only", where, f"Leave {key} out."
+            )
+    if load.get("zero_copy") and load["bidirectional"]:
+        raise InputError(
+            "iperf3 has zero_copy for one direction only", where, "Leave bidirectional out."
+        )
+
+
+def _refuse_half_gsro(load: Load) -> None:
+    """Raise InputError for one half of --gsro, and for what --gsro ignores."""
+    where = load["name"]
+    if len({load[key] for key in GSRO if key in load}) > 1:
+        raise InputError(
+            "iperf3 has one option for udp_segment and udp_gro, --gsro",
+            where,
+            "Give both the same value, or use engine sockets.",
+        )
+    if load.get("skip_rx_copy") and any(load.get(key) for key in GSRO):
+        raise InputError(
+            "iperf3 ignores skip_rx_copy with udp_gro", where, "Leave one of them out."
+        )
+
+
 def _cpus(load: Load, index: int) -> list[str]:
     """Return the option that binds a stream to CPUs: of the client, of the server, or of both."""
     client = load["client_cpus"]
@@ -256,30 +318,32 @@ def _cpus(load: Load, index: int) -> list[str]:
     return ["-A", bound]
 
 
+def _rate(load: Load, test: str) -> list[str]:
+    """Return the options of datagrams, which need a rate, or of a stream's rate."""
+    if test == "UDP_STREAM":
+        return ["-u", "-b", f"{load.get('rate_mbps', 0):g}M"]
+    return ["-b", f"{load['rate_mbps']:g}M"] if "rate_mbps" in load else []
+
+
 def stream_argv(load: Load, test: str, end: Endpoint, port: int, index: int) -> list[str]:
     """Return the argument list of one process, to be run inside ``end["netns"]``."""
     argv = ["iperf3", "-c", end["address"], "-p", str(port), "-J"]
     argv += ["-t", str(load["warm_up"] + load["duration"])]
     if end["local"]:
         argv += ["-B", end["local"]]
-    if load["interim"]:
-        argv += ["-i", f"{load['interim']:g}"]
-    else:
-        argv += ["-i", "0"]
+    argv += ["-i", f"{load['interim'] or 0:g}"]
     if load["bidirectional"]:
         argv.append("--bidir")
     elif test == "TCP_MAERTS":
         argv.append("-R")
-    if test == "UDP_STREAM":
-        argv += ["-u", "-b", f"{load.get('rate_mbps', 0):g}M"]
-    elif "rate_mbps" in load:
-        argv += ["-b", f"{load['rate_mbps']:g}M"]
+    argv += _rate(load, test)
     for flag, pair in zip(("-l", "-w"), PAIRS):
         value = _same(load, pair)
         if value is not None:
             argv += [flag, str(value)]
     if "congestion_control" in load:
         argv += ["-C", load["congestion_control"]]
+    argv += [since.option for since in optional(load)]
     return argv + _cpus(load, index)
 
 
@@ -288,7 +352,7 @@ class Iperf3(Engine):
 
     name = "iperf3"
     tests = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
-    offers = ("rate_mbps", "congestion_control")
+    offers = ("rate_mbps", "congestion_control", *GSRO, "zero_copy", "skip_rx_copy", "mptcp")
     called = "iperf3"
     server = "iperf3 server"
     program = "iperf3"
@@ -304,6 +368,8 @@ class Iperf3(Engine):
 
     def refuse(self, load: Load) -> None:
         where = load["name"]
+        _refuse_switches(load)
+        _refuse_half_gsro(load)
         pair = differ(load)
         if pair:
             raise InputError(

@@ -22,11 +22,12 @@ from ..engine import (
     Part,
     ScriptEngine,
     StreamRow,
+    ZeroCopy,
     number_of,
     object_of,
 )
 from ..wire import LARGEST_DATAGRAM
-from . import traffic
+from . import traffic, zerocopy
 from .traffic import DATAGRAM, LARGEST, MESSAGES
 
 Document = Dict[str, Any]
@@ -84,12 +85,22 @@ def _cpu(seconds: Document) -> EngineCpu | None:
     return {"own": number_of(seconds, "user") / wall, "kernel": number_of(seconds, "system") / wall}
 
 
+def _zero_copy(document: Document) -> ZeroCopy:
+    """Return the counts of an end that sent without copying."""
+    counts = object_of(document["zero_copy"], "zero_copy")
+    return {
+        "calls": int(number_of(counts, "calls")),
+        "completed": int(number_of(counts, "completed")),
+        "copied": int(number_of(counts, "copied")),
+    }
+
+
 def _stream(document: Document, elapsed: float) -> StreamRow:
     sender = document["client"]
     receiver = document["server"]
     if document["test"] == "TCP_MAERTS":
         sender, receiver = receiver, sender
-    return {
+    row: StreamRow = {
         "throughput_mbps": number_of(receiver, "bytes") * BITS / elapsed,
         "throughput_sent_mbps": number_of(sender, "bytes") * BITS / elapsed,
         "receive_calls_per_s": number_of(receiver, "calls") / elapsed,
@@ -101,6 +112,9 @@ def _stream(document: Document, elapsed: float) -> StreamRow:
         "send_socket_size": _whole(document, "send_socket"),
         "recv_socket_size": _whole(document, "recv_socket"),
     }
+    if "zero_copy" in sender:
+        row["zero_copy"] = _zero_copy(sender)
+    return row
 
 
 def _requests(document: Document, elapsed: float) -> StreamRow:
@@ -167,6 +181,7 @@ def _cut(stream: StreamRow, counted: list[Part]) -> None:
     stream["length"] = ended - began
 
 
+ZERO_COPY_TESTS = ("TCP_STREAM", "TCP_MAERTS", "UDP_STREAM")
 LOADED = "TCP_LOADED_RR"  # requests while streams run
 # Keys of a workload that a process receives where the workload has them.
 TOLD = (
@@ -178,6 +193,7 @@ TOLD = (
     "congestion_control",
     "udp_segment",
     "udp_gro",
+    "zero_copy",
 )
 
 
@@ -231,12 +247,12 @@ class Sockets(ScriptEngine):
         "TCP_CRR",
         LOADED,
     )
-    offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro")
+    offers = ("rate_mbps", "congestion_control", "udp_segment", "udp_gro", "zero_copy")
     called = "the load by sockets"
     server = "the server of loads by sockets"
     descriptor = 198
     verb = "measure"
-    files = (wire, traffic)
+    files = (wire, zerocopy, traffic)
     port_offset = 4
     clock = SHORTEST
 
@@ -261,6 +277,12 @@ class Sockets(ScriptEngine):
                     f"{where}: {key} {load[key]}",
                     "Give a smaller size.",
                 )
+        if load.get("zero_copy") and load["test"] not in ZERO_COPY_TESTS:
+            raise InputError(
+                f"engine sockets has zero_copy for {', '.join(ZERO_COPY_TESTS)} only",
+                where,
+                "Leave zero_copy out.",
+            )
         size = load.get("message_size", DATAGRAM)
         if load["test"] == "UDP_STREAM" and not 0 < size <= LARGEST_DATAGRAM:
             raise InputError(

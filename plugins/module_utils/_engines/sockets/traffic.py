@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Load by plain sockets: streams, datagrams that the kernel cuts and joins, requests, short flows.
 
-A node runs this file and :mod:`..wire` as one script: ``serve ADDRESS PORT`` at one end and
+A node runs this file, :mod:`.zerocopy` and :mod:`..wire` as one script: ``serve ADDRESS PORT`` at one end and
 ``measure JSON`` at the other. So it imports nothing else of ours. ``measure`` prints one line of JSON,
 see :mod:`.output`; its argument is the mapping of :func:`.sockets.options_of`.
 
@@ -33,7 +33,7 @@ import struct
 import sys
 import time
 from array import array
-from typing import Any, Callable, Dict, Iterator, NamedTuple
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple
 
 from ..wire import (
     BEAT,
@@ -57,6 +57,7 @@ from ..wire import (
     token_line,
     whole_number,
 )
+from .zerocopy import ZeroCopySender
 
 Options = Dict[str, Any]  # see :func:`.sockets.options_of`
 CALL = 65536  # bytes of a call of a TCP stream, where no size is asked for
@@ -100,7 +101,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "TCP_LOADED_RR": SIZES,
 }
 FRACTIONS = ("seconds", "before", "rate_mbps")  # the others are whole numbers
-SWITCHES = ("udp_segment", "udp_gro")
+SWITCHES = {"udp_segment": True, "udp_gro": True, "zero_copy": False}  # and their defaults
 ALGORITHM = re.compile(r"[a-z0-9_]{1,15}\Z")
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 # latencies are counted by 64 ns up to 67 ms; longer ones are kept
@@ -160,7 +161,13 @@ class Done(NamedTuple):
 # Streams
 
 
-def send(sock: socket.socket, data: bytes, seconds: float, ticks: Ticks, rate: float = 0) -> Done:
+def send(
+    sock: socket.socket | ZeroCopySender,
+    data: bytes,
+    seconds: float,
+    ticks: Ticks,
+    rate: float = 0,
+) -> Done:
     """Send for some seconds, at most ``rate`` Mbit/s where there is one."""
     pace = 8 / (rate * 1e6) if rate else 0.0  # s a byte
     began = now = time.monotonic()
@@ -178,6 +185,16 @@ def send(sock: socket.socket, data: bytes, seconds: float, ticks: Ticks, rate: f
             now = time.monotonic()
     ticks.close(now, amount)
     return Done(amount, calls, now - began)
+
+
+def sender_of(sock: socket.socket, options: Options) -> socket.socket | ZeroCopySender:
+    """Return what sends on a socket: itself, or a sender that does not copy."""
+    return ZeroCopySender(sock) if options.get("zero_copy") else sock
+
+
+def completions(sender: socket.socket | ZeroCopySender) -> dict[str, dict[str, int]]:
+    """Return what the kernel reported of sends without copying, nothing of other sends."""
+    return {"zero_copy": sender.finish()} if isinstance(sender, ZeroCopySender) else {}
 
 
 class Sink:
@@ -564,10 +581,10 @@ def checked(options: Options) -> Options:
         if key in options or key in ("seconds", *TESTS[result["test"]]):
             read = decimal_number if key in FRACTIONS else whole_number
             result[key] = read(options, key, RANGES)
-    for key in SWITCHES:
-        if type(options.get(key, True)) is not bool:
+    for key, default in SWITCHES.items():
+        result[key] = options.get(key, default)
+        if type(result[key]) is not bool:
             raise ValueError(f"{key} is neither true nor false")
-        result[key] = options.get(key, True)
     if "congestion_control" in options:
         result["congestion_control"] = _algorithm(options["congestion_control"])
     return result
@@ -784,9 +801,11 @@ def _serve_reverse(control: ControlLine, options: Options) -> dict[str, object]:
     usage = Usage()
     data = bytes(options.get("message_size") or CALL)
     rate = options.get("rate_mbps") or 0
-    done = send(sock, data, options["seconds"], Ticks(0), rate)
+    sender = sender_of(sock, options)
+    done = send(sender, data, options["seconds"], Ticks(0), rate)
+    shown = {**usage.shown(), **completions(sender)}
     counts = {"bytes": done.amount, "calls": done.calls, "retransmits": retransmitted(sock)}
-    return {**usage.shown(), **counts}
+    return {**shown, **counts}
 
 
 def _serve_requests(control: ControlLine, options: Options) -> dict[str, object]:
@@ -845,7 +864,9 @@ class SocketsClient:
         self.sock.shutdown(socket.SHUT_WR)
         return self.control.hear()
 
-    def add_stream(self, done: Done, client: dict[str, float], server: dict[str, object]) -> None:
+    def add_stream(
+        self, done: Done, client: Mapping[str, object], server: dict[str, object]
+    ) -> None:
         """Add what was sent and what arrived."""
         self.result.update(
             elapsed=done.elapsed,
@@ -871,8 +892,9 @@ class SocketsClient:
         data = bytes(self.options.get("message_size") or CALL)
         rate = self.options.get("rate_mbps") or 0
         usage = Usage()
-        done = send(self.sock, data, self.options["seconds"], self.ticks, rate)
-        client = usage.shown()
+        sender = sender_of(self.sock, self.options)
+        done = send(sender, data, self.options["seconds"], self.ticks, rate)
+        client = {**usage.shown(), **completions(sender)}
         mss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         sizes = {**_sizes(self.sock), "recv_socket": ready["recv_socket"]}
         self.add_stream(done, client, self.end())
@@ -944,11 +966,12 @@ class SocketsClient:
             if len(data) > size:
                 sock.setsockopt(SOL_UDP, UDP_SEGMENT, size)
             rate = options.get("rate_mbps") or 0
+            sender = sender_of(sock, options)
             try:
-                done = send(sock, data, options["seconds"], self.ticks, rate)
+                done = send(sender, data, options["seconds"], self.ticks, rate)
             except OSError as error:
                 raise SystemExit(refusal(error, size)) if len(data) > size else error
-            used = usage.shown()
+            used = {**usage.shown(), **completions(sender)}
             server = self.end()
             wrong = merged(size, int(str(server["datagram"])))
             if wrong:

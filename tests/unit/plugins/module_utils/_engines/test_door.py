@@ -124,7 +124,8 @@ REQUEST = {"test": "TCP_CRR", "seconds": 2, "request_size": 1, "response_size": 
 
 def test_what_the_server_does_not_use_is_left_out():
     request = sockets_traffic.checked({**REQUEST, "address": "192.0.2.1", "interim": 1})
-    assert request == {**REQUEST, "before": 0, "udp_segment": True, "udp_gro": True}
+    switches = {"udp_segment": True, "udp_gro": True, "zero_copy": False}
+    assert request == {**REQUEST, "before": 0, **switches}
 
 
 @pytest.mark.parametrize("key", [*sockets_traffic.RANGES, "test", "udp_gro", "congestion_control"])

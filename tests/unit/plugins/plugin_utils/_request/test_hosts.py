@@ -140,6 +140,51 @@ def test_what_is_wrong_and_what_to_do(change, variables, message):
     assert f"node1: {message}" in str(problem)
 
 
+IPERF3 = read_campaign(
+    {
+        "name": "x",
+        "blocks": 6,
+        "factors": ["tso"],
+        "engine": "iperf3",
+        "workloads": [
+            {"name": "plain", "test": "TCP_STREAM"},
+            {"name": "skip", "test": "TCP_STREAM", "skip_rx_copy": True, "zero_copy": True},
+            {"name": "cut", "test": "UDP_STREAM", "udp_segment": True},
+        ],
+    }
+)
+OLD = ["--version", "--zerocopy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "campaign", "states", "texts"),
+    [
+        (OLD, None, ["note"], ["would add --skip-rx-copy (3.19), --mptcp (3.19), --gsro (3.21)"]),
+        (OLD + ["--skip-rx-copy", "--mptcp", "--gsro"], IPERF3, ["ok"], ["has all options"]),
+        (
+            OLD,
+            IPERF3,
+            ["WRONG", "WRONG", "note"],
+            [
+                "workload skip needs --skip-rx-copy, which iperf3 has from 3.19 on",
+                "cut needs --gsro",
+            ],
+        ),
+        (OLD + ["--mptcp", "--gsro"], IPERF3, ["WRONG", "note"], ["workload skip", "3.19"]),
+        (None, IPERF3, ["WRONG"] * 3, ["iperf3 is not installed. Run playbook lab first"]),
+    ],
+)
+def test_options_of_the_installed_iperf3(options, campaign, states, texts):
+    request = wanted_of(VARIABLES, campaign, engines=["iperf3"])
+    checks = list(judge("node1", {**READING, "iperf3_options": options}, request))
+    about = [row for row in checks if row.check == "iperf3"]
+    assert [row.state for row in about] == states
+    for row, text in zip(about, texts):
+        assert text in row.text
+    without = judge("node1", {**READING, "iperf3_options": options}, wanted_of(VARIABLES, campaign))
+    assert "iperf3" not in [row.check for row in without]
+
+
 def test_a_peer_behind_a_dead_path_is_a_note_where_the_path_is_tested():
     peer = {"address": "198.18.0.2", "port": 12866, "reached": False, "answer": "no answer"}
     reading = {**READING, "peers": [peer]}

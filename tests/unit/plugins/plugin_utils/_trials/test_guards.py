@@ -47,6 +47,18 @@ CASES = [
         False,
     ),
     (
+        "zero_copy",
+        {"result": {"zero_copy": {"calls": 9, "completed": 9, "copied": 9}}},
+        {},
+        False,
+    ),
+    (
+        "zero_copy",
+        {"result": {"zero_copy": {"calls": 9, "completed": 8, "copied": 0}}},
+        {},
+        False,
+    ),
+    (
         "counting",
         {"cpu": window(window_s=1.0), "crossed": {"client": {"cost_s": 0.02}}},
         {},
@@ -79,6 +91,7 @@ QUIET = {
         "elapsed_s": 1.0,
         "confidence_met": True,
         "overlap": 0.99,
+        "zero_copy": {"calls": 9, "completed": 9, "copied": 0},
         "engine_cpu": {
             "client": {"own": 0.2, "kernel": 0.69},  # it waits, too
             "server": {"own": 0.05, "kernel": 0.94},  # the kernel does nearly all

@@ -338,6 +338,14 @@ def test_receive_calls_are_those_of_all_streams_where_each_says_them():
     assert "receive_calls_per_s" not in streams.summarise([stream(0, 1)] * 2, [rows[0], row(1.0)])
 
 
+def test_sends_without_copying_are_summed():
+    counts = {"calls": 10, "completed": 9, "copied": 4}
+    rows = [{**row(900.0), "zero_copy": counts}, {**row(100.0), "zero_copy": counts}]
+    result = streams.summarise([stream(0, 1)] * 2, rows)
+    assert result["zero_copy"] == {"calls": 20, "completed": 18, "copied": 8}
+    assert "zero_copy" not in streams.summarise([stream(0, 1)] * 2, [rows[0], row(1.0)])
+
+
 def test_transactions_inside_the_window():
     early = transactions(0.0, parts(0.0, [200, 100], unit="Trans/s"))
     late = transactions(0.0, parts(1.0, [100], unit="Trans/s"))

@@ -62,6 +62,15 @@ def commands(ends=1, **keys):
             "-p 13870 -J -t 10 -B 198.18.0.1 -i 1 -w 65536 -C cubic -A 1",
         ),
         ({"server_cpus": [3]}, "-p 13870 -J -t 10 -B 198.18.0.1 -i 1 -A ,3"),
+        (
+            {"zero_copy": True, "skip_rx_copy": True, "mptcp": True},
+            "-p 13870 -J -t 10 -B 198.18.0.1 -i 1 --zerocopy --skip-rx-copy --mptcp",
+        ),
+        ({"mptcp": False, "udp_gro": False}, "-p 13870 -J -t 10 -B 198.18.0.1 -i 1"),
+        (
+            {"test": "UDP_STREAM", "udp_segment": True, "udp_gro": True},
+            "-p 13870 -J -t 10 -B 198.18.0.1 -i 1 -u -b 0M --gsro",
+        ),
     ],
 )
 def test_a_workload_becomes_options(keys, options):
@@ -85,6 +94,17 @@ def test_each_stream_of_an_address_has_a_server_of_its_own():
         ({"message_size": 1, "receive_size": 2}, "one size for message_size and receive_size"),
         ({"congestion_control": "-Z"}, "not the name of an algorithm"),
         ({"rate_mbps": 0}, "rate_mbps"),
+        ({"udp_gro": True}, "iperf3 has udp_gro for UDP_STREAM only"),
+        ({"test": "TCP_MAERTS", "zero_copy": True}, "has zero_copy for TCP_STREAM only"),
+        ({"bidirectional": True, "zero_copy": True}, "zero_copy for one direction only"),
+        (
+            {"test": "UDP_STREAM", "udp_gro": True, "udp_segment": False},
+            "one option for udp_segment and udp_gro",
+        ),
+        (
+            {"test": "UDP_STREAM", "udp_gro": True, "skip_rx_copy": True},
+            "ignores skip_rx_copy with udp_gro",
+        ),
         ({"engine": "iperf2"}, "'iperf2': unknown engine.*netperf, iperf3, payload"),
     ],
 )

@@ -120,7 +120,8 @@ def test_requests_beside_streams_are_one_process():
         ),
         ({"test": "TCP_LOADED_RR", "tenants": 2}, "of one tenant"),
         ({"test": "TCP_LOADED_RR", "warm_up": 1}, "a warm-up cannot be combined"),
-        ({"engine": "iperf3", "test": "UDP_STREAM", "udp_gro": True}, "iperf3 has no udp_gro"),
+        ({"test": "TCP_RR", "zero_copy": True}, "zero_copy for TCP_STREAM, TCP_MAERTS, UDP_STREAM"),
+        ({"skip_rx_copy": True}, "sockets has no skip_rx_copy for TCP_STREAM.*Use engine iperf3"),
         ({"engine": "netperf", "udp_segment": True}, "netperf has no udp_segment.*Use.*sockets"),
         ({"engine": "payload", "test": "PAYLOAD", "udp_gro": True}, "payload has no udp_gro"),
     ],
@@ -247,6 +248,16 @@ def test_datagrams_have_the_size_and_the_rate_asked_for(server, cut):
     assert row["message_size"] == 200
     assert 0.3 < row["throughput_sent_mbps"] < 1.2  # a busy machine sends less
     assert row["throughput_mbps"] == pytest.approx(row["throughput_sent_mbps"], rel=0.05)
+
+
+@pytest.mark.parametrize("test", ["TCP_STREAM", "TCP_MAERTS", "UDP_STREAM"])
+def test_each_send_without_copying_completes(server, test):
+    """The loopback device takes no pages of a sender, so the kernel copies, and says so."""
+    [row] = measured(server, test=test, zero_copy=True)
+    counts = row["zero_copy"]
+    assert counts["calls"] == counts["completed"] == counts["copied"] > 100
+    assert row["throughput_mbps"] > 10
+    assert "zero_copy" not in measured(server, test=test)[0]
 
 
 @pytest.mark.parametrize("test", ["TCP_RR", "UDP_RR", "TCP_CRR"])
