@@ -4,6 +4,8 @@ NODES ?= 2
 NAME ?= lab
 RESULTS ?= results
 CAMPAIGN ?= playbooks/campaigns/demo.yml
+# What makes the load where a campaign names nothing: netperf, iperf3, sockets or auto.
+ENGINE ?=
 
 # KERNELS=ONE,OTHER as JSON.
 COMMA := ,
@@ -29,6 +31,7 @@ kernels: CAMPAIGN = playbooks/campaigns/kernels.yml
 
 export OFFLOAD_LAB_NODES = $(NODES)
 export OFFLOAD_LAB_NAME = $(NAME)
+export OFFLOAD_LAB_ENGINE = $(ENGINE)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 .DEFAULT_GOAL := help
@@ -36,7 +39,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 .PHONY: help setup setup-test live lock demo integrity case study lab measure report watch teardown machines machines-demo machines-test machines-absent machines-cache-absent kernels packages test quick try nightly matrix format golden unit lint integration molecule fuzz faults bench image docs nox release clean
 
 help:  ## this list
-	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results]"
+	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results] [ENGINE=netperf]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: live  ## the virtual environment and the collections (done by all others)
@@ -161,7 +164,7 @@ bench: setup-test  ## benchmarks, as ratios
 		echo "== $$bench"; PYTHONPATH=.build/live $(BIN)/python $$bench; done
 
 image: setup-test  ## the execution environment for AWX, BASE=NAME@sha256:... IMAGE=localhost/offload-lab-ee; see docs/awx.md
-	@BASE="$(BASE)" IMAGE="$(IMAGE)" PYTHON="$(PYTHON)" PKGMGR="$(PKGMGR)" ENGINE="$(ENGINE)" sh tools/image.sh $(BIN)
+	@BASE="$(BASE)" IMAGE="$(IMAGE)" PYTHON="$(PYTHON)" PKGMGR="$(PKGMGR)" BUILDER="$(BUILDER)" sh tools/image.sh $(BIN)
 
 docs: setup-test  ## the documentation as a site, in .build/docs/html
 	@$(BIN)/python tools/docs/pages.py .build/docs/source

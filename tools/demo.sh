@@ -1,6 +1,6 @@
 #!/bin/sh
 # From nothing to a report on this machine, and back: demo.sh RESULTS_FOLDER CAMPAIGN_FILE [FILE_WITH_VARIABLES_OF_THE_LAB]
-# (root; OFFLOAD_LAB_NAME names the lab, NODES_PLAYBOOK what makes its nodes: nodes, or machines with an ANSIBLE_INVENTORY of
+# (root; OFFLOAD_LAB_NAME names the lab, OFFLOAD_LAB_ENGINE the engine of its load, NODES_PLAYBOOK what makes its nodes: nodes, or machines with an ANSIBLE_INVENTORY of
 # virtual machines, MEASURE_PLAYBOOK what measures: measure, or integrity to find a cure, too). The lab is taken down at the
 # end, also after a failure or Ctrl-C. Results of an earlier demo are moved aside.
 set -eu
@@ -15,7 +15,7 @@ play() {
     echo "== $1"
     shift
     ansible-playbook "$@" -e offload_lab_results_dir="$results" -e offload_lab_campaign_file="$campaign" \
-        ${variables:+-e "@$variables"}
+        ${variables:+-e "@$variables"} ${OFFLOAD_LAB_ENGINE:+-e "offload_lab_engine=$OFFLOAD_LAB_ENGINE"}
 }
 
 take_down() {

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 bin=$1
-: "${IMAGE:=localhost/offload-lab-ee}" "${ENGINE:=podman}" "${PYTHON:=/usr/bin/python3}" "${PKGMGR:=/usr/bin/dnf}"
+: "${IMAGE:=localhost/offload-lab-ee}" "${BUILDER:=podman}" "${PYTHON:=/usr/bin/python3}" "${PKGMGR:=/usr/bin/dnf}"
 : "${BASE:=$(sed -n 's/^ *name: \(.*@sha256:.*\)/\1/p' awx/execution-environment.yml)}"
 case $BASE in
 *@sha256:* | localhost/*) ;;
@@ -23,11 +23,11 @@ for name in community/general community/library_inventory_filtering_v1 ansible/u
 done
 # shellcheck disable=SC2086 # OPTIONS are words
 printf 'FROM %s\nCOPY . /usr/share/ansible/collections\n' "$BASE" |
-    "$ENGINE" build ${OPTIONS:-} --file - --tag "$IMAGE-base" "$made/collections"
+    "$BUILDER" build ${OPTIONS:-} --file - --tag "$IMAGE-base" "$made/collections"
 
 "$bin/ansible-builder" create -f awx/execution-environment.yml -c "$made/context"
 # The base has them: "ansible-galaxy collection install --offline" says whether they are what is required.
 printf 'collections: [offload.lab, community.general, ansible.utils]\n' >"$made/context/_build/requirements.yml"
 # shellcheck disable=SC2086
-"$ENGINE" build ${OPTIONS:-} --build-arg EE_BASE_IMAGE="$IMAGE-base" --build-arg PYCMD="$PYTHON" --build-arg PKGMGR="$PKGMGR" \
+"$BUILDER" build ${OPTIONS:-} --build-arg EE_BASE_IMAGE="$IMAGE-base" --build-arg PYCMD="$PYTHON" --build-arg PKGMGR="$PKGMGR" \
     --build-arg PKGMGR_PRESERVE_CACHE=yes --build-arg ANSIBLE_GALAXY_CLI_COLLECTION_OPTS=--offline --tag "$IMAGE" "$made/context"

@@ -6,7 +6,7 @@ results=$1
 shift
 . tools/quiet.sh
 status=0
-ansible-playbook "$@" || status=$?
+ansible-playbook "$@" ${OFFLOAD_LAB_ENGINE:+-e "offload_lab_engine=$OFFLOAD_LAB_ENGINE"} || status=$?
 given_back
 log_named
 exit "$status"

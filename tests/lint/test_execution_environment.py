@@ -61,7 +61,7 @@ def test_a_base_image_without_its_digest_is_refused(tmp_path):
     done = subprocess.run(
         ["sh", "tools/image.sh", BIN],
         cwd=CHECKOUT,
-        env={"PATH": "/usr/bin:/bin", "BASE": "library/fedora:44", "ENGINE": "false"},
+        env={"PATH": "/usr/bin:/bin", "BASE": "library/fedora:44", "BUILDER": "false"},
         text=True,
         capture_output=True,
         check=False,

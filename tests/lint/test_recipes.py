@@ -178,16 +178,16 @@ class Copy:
     def programs(self, engine):
         """Return the packages of the programs that role common wants on Debian."""
         variables = {"offload_lab_engine": engine, "offload_lab_ends": [], "groups": {}}
+        variables["__offload_lab_preflight"] = {"preflight": {"distribution": {"id": "debian"}}}
         file = str(self.root / "roles/common/vars/main.yml")
-        packages = "__offload_lab_programs | map('extract', __offload_lab_packages.debian)"
-        template = f"{{{{ __offload_lab_programs | zip({packages}) }}}}"
+        template = "{{ __offload_lab_packages }}"
         tasks = [{"include_vars": file}, {"copy": {"content": template, "dest": "wanted.json"}}]
         play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
         (self.folder / "play.yml").write_text(json.dumps([play]))
         path = f"{self.folder}:{sysconfig.get_paths()['purelib']}"
         argv = ["ansible-playbook", "-i", "localhost,", "-c", "local", "play.yml"]
         run(argv, cwd=self.folder, ANSIBLE_COLLECTIONS_PATH=path)
-        return dict(json.loads((self.folder / "wanted.json").read_text()))
+        return json.loads((self.folder / "wanted.json").read_text())
 
 
 def test_an_engine(tmp_path):

@@ -20,7 +20,6 @@ BY_NAME = {engine.name: engine for engine in ENGINES}
 # Those that can make the load of a campaign that names none: its paths are checked with a stream.
 STREAMING = [engine.name for engine in ENGINES if "TCP_STREAM" in engine.tests]
 AUTO = "auto"  # the first of the automatic engines whose programs all nodes have
-FAMILIES = ("debian", "rhel", "suse", "alpine")  # of operating systems
 # Each once, in the order of the engines.
 TESTS = tuple(dict.fromkeys(itertools.chain.from_iterable(maker.tests for maker in ENGINES)))
 
@@ -59,12 +58,3 @@ def programs_of(names: Iterable[str]) -> list[str]:
     """Return the programs that nodes need for these engines."""
     every = (engine_named(name).programs() for name in names)
     return list(dict.fromkeys(itertools.chain.from_iterable(every)))
-
-
-def packages_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return by family of the operating system the package of each program of these engines."""
-    by_family: dict[str, dict[str, str]] = {family: {} for family in FAMILIES}
-    for engine in map(engine_named, names):
-        for family, packages in by_family.items():
-            packages.update(dict.fromkeys(engine.programs(), engine.packages.get(family, "")))
-    return by_family

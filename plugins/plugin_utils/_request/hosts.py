@@ -26,6 +26,7 @@ from .._lab.tunnels import InTunnel, check_tunnel
 from .._paths.lab_paths import LAB
 from .._paths.path import FORWARDER, UNDERLAY
 from .campaign import wrong_mtus
+from .packages import node_packages
 from .variables import PREFIX, Problem
 
 OK = "ok"
@@ -71,6 +72,7 @@ class Reading(TypedDict):
     """The judged part of what module preflight_info read of a node."""
 
     user: User
+    distribution: NotRequired[dict[str, Any]]  # id, like, version and name
     programs: dict[str, str | None]  # {name: path}
     iperf3_options: NotRequired[list[str] | None]  # None without iperf3
     links: dict[str, Link]
@@ -107,6 +109,7 @@ class WantedOfNode(NamedTuple):
     more_devices: Sequence[str]
     allowed: Sequence[str]
     install: bool
+    built: Sequence[str]  # programs that are built from their source where they are missing
     engines: Sequence[str]  # that the lab and the campaign need
     address: str
     campaign: Campaign | None
@@ -149,6 +152,7 @@ def wanted_of(
         engines=engines,
         existing=bool(value("ends", [])),
         varies_underlay=any(_varies_underlay(factor, forwards) for factor in factors),
+        built=("netperf", "netserver") if value("netperf_source", "") else (),
         mtu=int(mtu) - around(variables) * guest if mtu else None,
         more_devices=[port["device"] for port in value("more_ports", [])]
         + [name for name in value("forwarder_devices", []) if name != value("underlay_device", "")],
@@ -191,13 +195,27 @@ def _programs(reading: Reading, request: WantedOfNode) -> Iterator[tuple[str, st
             f"missing: {', '.join(missing)}. Install them: on an existing network nothing "
             "is installed for you.",
         )
-    elif request.install:
+    elif request.install and not (unpackaged := _unpackaged(reading, request, missing)):
         yield NOTE, f"to be installed: {', '.join(missing)}"
+    elif request.install:
+        yield (
+            WRONG,
+            f"missing: {', '.join(unpackaged)}, and no package is known. Install them. Netperf is not "
+            "needed with offload_lab_engine: iperf3 or sockets.",
+        )
     else:
         yield (
             WRONG,
             f"missing: {', '.join(missing)}. Install them, or set offload_lab_install_packages: true.",
         )
+
+
+def _unpackaged(reading: Reading, request: WantedOfNode, missing: Sequence[str]) -> list[str]:
+    """Return the missing programs that no known package of the node's system brings."""
+    if "distribution" not in reading:
+        return []
+    packages = node_packages(request.engines, reading["distribution"])
+    return [name for name in missing if not packages.get(name) and name not in request.built]
 
 
 def _addresses(links: Mapping[str, Link], name: str) -> list[str]:

@@ -358,7 +358,10 @@ class Iperf3(Engine):
     program = "iperf3"
     served_by = "iperf3"
     packages = MappingProxyType(
-        {"debian": "iperf3", "rhel": "iperf3", "suse": "iperf", "alpine": "iperf3"}
+        {
+            **dict.fromkeys(("debian", "rhel", "fedora", "alpine", "arch"), "iperf3"),
+            "suse": "iperf",
+        }
     )
     automatic = True
     asks = ("iperf3", "--version")

@@ -220,6 +220,17 @@ def test_a_campaign_asks_for_more():
     )
 
 
+def test_a_program_without_a_package_is_wrong():
+    rocky = {"id": "rocky", "like": ["rhel", "centos", "fedora"], "version": "9.6"}
+    missing = {"programs": {"netperf": None, "ping": None}, "distribution": rocky}
+    [row] = [row for row in rows(missing) if row.check == "programs"]
+    assert row.state == "WRONG" and row.text.startswith(
+        "missing: netperf, and no package is known."
+    )
+    [row] = [row for row in rows(missing, netperf_source="/a.tar") if row.check == "programs"]
+    assert (row.state, row.text) == ("note", "to be installed: netperf, ping")
+
+
 def test_programs_that_will_be_installed_are_noted():
     assert [row.text for row in rows({"programs": {"netperf": None}}) if row.state == "note"] == [
         "to be installed: netperf"
