@@ -34,7 +34,7 @@ HALVED = "tests/integration/test_targets.py"
 # worker, one lab.
 ONE_LAB = tuple(
     f"tests/system/test_{name}.py"
-    for name in ("apply", "evidence", "guards", "lab", "trials", "verify")
+    for name in ("apply", "evidence", "guards", "lab", "time_budget", "trials", "verify")
 )
 ONE_BY_ONE = (
     "tests/lint/test_linters.py",

@@ -10,6 +10,7 @@ it.
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import sys
 
@@ -150,13 +151,20 @@ def _checked(plan, trial):
     return {**trial, **again, "workload": plan["verify"], "result": result}
 
 
-def search(folder):
+@functools.cache  # a search takes 2 s of CPU time, and several tests ask for its folder
+def _searched():
+    """Return the plan, the trials and the decisions of a search and its confirmation."""
     plan = searching.make_search(seed=5, factors=["tso", "gso", "gro", "rx"], trials=2)
     machine = searching.Machine(lambda levels: 0.5 * (levels["tso"] == "on"), "plain", 3)
     decided, record = searching.search(plan, machine)
     confirmation = confirmation_of(with_search(plan, decided), decided["nominees"])
     searching.measure(machine, confirmation["visits"], confirmation["profiles"], record)
-    put(folder, plan, record, search=decided, confirmation=confirmation)
+    return plan, record, {"search": decided, "confirmation": confirmation}
+
+
+def search(folder):
+    plan, record, decisions = _searched()
+    put(folder, plan, record, **decisions)
 
 
 def nothing_known(folder):

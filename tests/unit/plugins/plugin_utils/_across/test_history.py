@@ -62,9 +62,10 @@ def named(noise, change, histories):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("histories", each_day([50], [50, 200]))
 @pytest.mark.parametrize("noise", each_day(["AR(1)"], comparisons.NOISES))
-def test_without_a_change_none_is_named(noise):
-    changes_named = named(noise, 1.0, 200)
+def test_without_a_change_none_is_named(noise, histories):
+    changes_named = named(noise, 1.0, histories)
     assert (
         at_least(np.array([bool(numbers) for numbers in changes_named])) <= 0.05
     )  # not shown to be above 5 %

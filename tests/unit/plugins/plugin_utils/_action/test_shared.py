@@ -40,6 +40,6 @@ def test_another_task_has_other_results(tmp_path, monkeypatch):
 
 def test_a_worker_whose_controller_is_gone_ends(tmp_path):
     results = measure_role.SharedResults(str(tmp_path), "task")
-    results.controller = 1
+    results.controller = -1  # no process has it, not even one that init started
     with pytest.raises(LabError, match="the controller of this task is gone"):
         results.wait_for(["node2"])

@@ -18,6 +18,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import with_as_found
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
+from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 
 ASKED = {
@@ -183,7 +184,7 @@ def test_a_state_that_no_profile_has_is_broken_by_itself():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize("share", each_day([0.3], [0.05, 0.3, 0.7]))
 def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
     campaign_plan = plan(node("tx"), node())
     named = 0

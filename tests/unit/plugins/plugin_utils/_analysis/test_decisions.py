@@ -36,8 +36,8 @@ def run(design, truth, campaigns=8, stalls=None, **more):
     ]
 
 
-# In addition to the plain one: scatter that comes in waves, and trials that are missing.
-NOISES = each_day(("plain", "AR(1)", "interference", "30 % lost"), worlds.NOISES)
+# By day what upsets a test most: scatter that comes in waves, and trials that are missing.
+NOISES = each_day(("AR(1)", "30 % lost"), worlds.NOISES)
 
 
 @pytest.mark.slow
@@ -182,8 +182,9 @@ def test_what_the_same_blocks_show_and_measure_has_a_wider_interval_towards_no_e
                 assert np.log(getattr(row, outer)) == pytest.approx(near, abs=1e-5)
 
 
+@pytest.mark.nightly  # by day what widens these intervals is tested above
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", each_day(("plain",), ("plain", "AR(1)", "heavy tails", "skewed")))
+@pytest.mark.parametrize("noise", ["plain", "AR(1)", "heavy tails", "skewed"])
 def test_intervals_of_what_on_off_recommends_hold_after_it_was_picked(noise):
     """One campaign in seven to four shows +2 %; without an allowance, 81 to 87 % of its intervals hold."""
     counts = picked.picked(noise, (1.02,) * 4, 1000, seed=11)
@@ -206,7 +207,7 @@ def test_what_is_not_known_of_a_table_is_said():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", each_day({*BLOCKS} - {"full_factorial"}, BLOCKS))
+@pytest.mark.parametrize("design", each_day({"one_at_a_time"}, BLOCKS))
 def test_random_truths_are_hardly_ever_recommended_wrongly(design):
     generator = np.random.default_rng(5)
     wrong = []

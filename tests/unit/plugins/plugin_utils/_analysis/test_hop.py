@@ -12,6 +12,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._analysis import blame
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.cure import at
 from ansible_collections.offload.lab.plugins.plugin_utils._trials import payload
 from ansible_collections.offload.lab.tests.instruments.simulation import curing, hops
+from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.unit.builders import payload_sentences
 from ansible_collections.offload.lab.tests.unit.plugins.plugin_utils._report.test_broken import (
     found,
@@ -38,9 +39,9 @@ def test_a_fault_that_always_acts_is_placed(setting, side, devices):
     assert likeliest(plan, checks_of(truth, plan)) == [[truth]]
 
 
-def test_rare_faults_are_placed_in_most_chains_under_each_noise():
-    for noise in curing.NOISES:
-        assert sum(hops.named_by(seed, 1e-4, noise) for seed in range(20)) >= 16
+@pytest.mark.parametrize("noise", each_day(["bursts"], curing.NOISES))
+def test_rare_faults_are_placed_in_most_chains_under_each_noise(noise):
+    assert sum(hops.named_by(seed, 1e-4, noise) for seed in range(20)) >= 16
 
 
 @pytest.mark.parametrize("devices", CLASSES)

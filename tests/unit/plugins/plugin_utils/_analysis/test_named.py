@@ -19,6 +19,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.looks import rest
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
+from ansible_collections.offload.lab.tests.support import each_day
 
 PATHS = ["physical", "tenant_vxlan"]
 COUNTERS = {"client": {}, "server": {}}
@@ -115,7 +116,7 @@ def test_a_path_that_is_dead_under_each_profile_ends_the_check():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.05, 0.5])
+@pytest.mark.parametrize("share", each_day([0.05], [0.05, 0.5]))
 def test_trouble_without_a_cause_is_blamed_in_few_campaigns(share):
     campaign_plan = plan(paths=PATHS[:1])
     named = 0

@@ -18,7 +18,7 @@ from ansible_collections.offload.lab.tests.instruments.simulation import noise a
 from ansible_collections.offload.lab.tests.instruments.simulation import synthetic, truth
 from ansible_collections.offload.lab.tests.support import each_day
 
-NOISES = pytest.mark.parametrize("noise", each_day(("recorded", "skewed"), truth.NOISES))
+NOISES = pytest.mark.parametrize("noise", each_day(["skewed"], truth.NOISES))
 # Designs of six factors take minutes of CPU time; three are a family of comparisons too.
 GIVEN = [
     pytest.param(

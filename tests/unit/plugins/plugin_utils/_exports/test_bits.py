@@ -22,8 +22,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended i
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
 from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import without_fixed
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
+from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.unit.builders import cure_found
 
+NOISES = pytest.mark.parametrize("noise", each_day(["bursts"], curing.NOISES))
 ASKED = {
     "name": "integrity",
     "design": "integrity",
@@ -159,7 +161,7 @@ def test_a_card_that_drops_what_is_cut_inside_a_tunnel_is_cured_by_one_feature()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", curing.NOISES)
+@NOISES
 def test_the_feature_is_named_under_noise_and_seldom_another(noise):
     wrong = missed = 0
     features = sorted(VARIED)
@@ -175,7 +177,7 @@ def test_the_feature_is_named_under_noise_and_seldom_another(noise):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", curing.NOISES)
+@NOISES
 def test_a_clean_card_is_seldom_blamed(noise):
     named = 0
     for seed in range(60):
