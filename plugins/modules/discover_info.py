@@ -16,6 +16,7 @@ description:
 author:
   - The offload.lab developers (@offload-lab)
 extends_documentation_fragment:
+  - offload.lab.attributes.action
   - offload.lab.attributes.info
 options:
   ends:

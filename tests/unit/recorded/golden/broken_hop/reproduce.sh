@@ -9,7 +9,7 @@
 #     sh reproduce.sh HOST1 HOST2      over ssh
 #     sh reproduce.sh --namespaces     on this machine alone, as root: for a fault that needs no card
 #
-# HOST1 and HOST2 need python3, ethtool and iproute2, and a user that is root or may use sudo without a password.
+# HOST1 and HOST2 need Python 3.8 or later as python3, ethtool and iproute2, and a user that is root or may use sudo without a password.
 # The script sets the features to BROKEN and to CURED in random order, sends known bytes and compares what arrives.
 # Exit status: 0 not reproduced, 1 reproduced, 2 could not run. The features are restored in any case: at the end,
 # at Ctrl-C, and when the script or its connection is killed.
@@ -76,9 +76,9 @@ start() { # HOST1 HOST2
     exec 3>"$pipes/to1" 4<"$pipes/from1" 5>"$pipes/to2" 6<"$pipes/from2"
     rm -r "$pipes"
     trap stop EXIT
-    hear 1 || fail "python3 does not start as root at node 1"
+    hear 1 || fail "python3, 3.8 or later, does not start as root at node 1"
     pid1=${answer#pid }
-    hear 2 || fail "python3 does not start as root at node 2"
+    hear 2 || fail "python3, 3.8 or later, does not start as root at node 2"
     pid2=${answer#pid }
 }
 
