@@ -12,7 +12,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.errors import LabError
-from ..module_utils._engines.workload import options
+from ..module_utils._engines.workload import engines_of, options
 from ..plugin_utils._action.controller import Answered, Options, TaskVars
 from ..plugin_utils._trials import trials
 
@@ -52,6 +52,7 @@ class ActionModule(ActionBase):
                 "cells": [trials.sent(cell)],
                 "campaign": NAME,
                 "reach": cell["endpoints"],
+                "engines": engines_of([cell["workload"]]),
                 "token": options["token"],
             },
         )
