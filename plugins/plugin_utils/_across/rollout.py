@@ -74,7 +74,7 @@ class RolledHost(NamedTuple):
         """Return what the settings broke; empty where they broke nothing."""
         known = {fault.where for fault in self.before}
         new = [fault.what for fault in self.after if fault.where not in known]
-        return self.error or text.listed(new)
+        return self.error.rstrip(".") or text.listed(new)
 
 
 def hosts_of(facts: Mapping[str, Mapping[str, Any]]) -> list[RolledHost]:
