@@ -16,6 +16,7 @@ fi
 case $study in
 hardware_offloads | ovs_vxlan_offload) export OFFLOAD_LAB_UPLINK=yes ;;
 userspace_tso) export OFFLOAD_LAB_UPLINK=yes OFFLOAD_LAB_MTU=1500 ;;
+one_core | big_tcp | xdp_on_veth) export OFFLOAD_LAB_MTU=1500 ;;
 tso_ports) export OFFLOAD_LAB_PORTS=4 OFFLOAD_LAB_MTU=1500 ;;
 udp_gro) export OFFLOAD_LAB_FORWARDER=bridged OFFLOAD_LAB_MTU=1500 ;;
 udp_forwarding) export OFFLOAD_LAB_FORWARDER=routed OFFLOAD_LAB_MTU=1500 ;;
@@ -32,5 +33,9 @@ if [ -f "$studies/imports/$study.yml" ]; then
     else
         echo "The study's own logs are not imported: no file ${number}_* in ${OFFLOAD_LAB_STUDIES:-../shared/studies}."
     fi
+fi
+if [ "$study" = big_tcp ]; then
+    OFFLOAD_LAB_UNDERLAY=2001:2::/64 OFFLOAD_LAB_MTU=4096 sh tools/demo.sh "$results" "$campaign" "$studies/labs/$study.yml"
+    campaign=${campaign%.yml}_ipv4.yml
 fi
 exec sh tools/demo.sh "$results" "$campaign" "$studies/labs/$study.yml"

@@ -136,9 +136,9 @@ def vague_names(folder):
 
 
 def refused_words():
-    """Return the words of CONTRIBUTING's column "not" that have no right sense."""
-    page = (CHECKOUT / "CONTRIBUTING.md").read_text()
-    table = page.split("| thing | word | not |")[1].split("\n\n")[0]
+    """Return the words of the page's column "not" that have no right sense."""
+    page = (CHECKOUT / "docs/decisions/words.md").read_text()
+    table = page.split("| thing | word | not |")[1]
     cells = [row.split("|")[3] for row in table.strip().splitlines()[1:]]
     return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
 
@@ -338,7 +338,9 @@ def test_no_folder_has_more_cases_than_before(rule):
     }
     text = "\n".join(case for cases in more.values() for case in cases)
     counts = {folder: (len(cases), allowed.get(folder, 0)) for folder, cases in more.items()}
-    assert not more, f"{rule}: (now, allowed) {counts}. CONTRIBUTING.md has the words.\n{text}"
+    assert not more, (
+        f"{rule}: (now, allowed) {counts}. docs/decisions/words.md has the words.\n{text}"
+    )
 
 
 def test_each_word_with_a_right_sense_is_in_the_table():

@@ -24,6 +24,8 @@ MBPS = ("throughput", "Mbit/s", "throughput", None)
 CHANGE = ("change", "%", "throughput", "percent")
 GAIN = ("change", "Mbit/s", "throughput", "difference")
 TIMES = ("ratio", "times", "throughput", "ratio")
+RATE = ("transactions", "1/s", "transactions", None)
+RATE_TIMES = ("ratio", "times", "transactions", "ratio")
 DEMAND = ("service demand", "µs/KB", "service_demand", None)
 DEMAND_CHANGE = ("its change", "%", "service_demand", "percent")
 USER, SYSTEM, SOFTIRQ = (
@@ -42,9 +44,17 @@ COLUMNS = {
     "udp_gro": (MEGABYTES, CALLS, DEMAND),
     "userspace_tso": (MBPS, TIMES, DEMAND, DEMAND_CHANGE),
     "udp_forwarding": (MBPS, TIMES, DEMAND, DEMAND_CHANGE),
+    "one_core": (MEGABYTES, TIMES, DEMAND, DEMAND_CHANGE),
+    "big_tcp": (RATE, RATE_TIMES, DEMAND, DEMAND_CHANGE),
+    "xdp_on_veth": (MBPS, TIMES, DEMAND, DEMAND_CHANGE),
+    "zero_copy": (MEGABYTES, TIMES, DEMAND, DEMAND_CHANGE),
 }
 # A study that compares workloads: the second with the first.
-BETWEEN = {"udp_gro": ("apart", "joined")}
+BETWEEN = {
+    "udp_gro": ("apart", "joined"),
+    "one_core": ("udp", "udp_gso"),
+    "zero_copy": ("copied", "zero_copy"),
+}
 ENDS = ("combined", "client", "server")
 NONE = "–"
 SAME = "~"
