@@ -33,7 +33,7 @@ CONTROLLER_LIBRARIES = {
     "yaml",
 }
 TARGET_FOLDERS = ("modules", "module_utils")
-# The rooms in their order: a room may import itself and the rooms of earlier rows. CONTRIBUTING.md
+# The rooms in their order: a room may import itself and the rooms of earlier rows. docs/decisions/rooms.md
 # describes each.
 ROOMS = {
     "module_utils": [
@@ -167,16 +167,16 @@ def test_rooms_import_in_their_order(path):
 
 @pytest.mark.parametrize("kind", ROOMS)
 def test_rooms_are_those_of_the_map(kind):
-    """Each room is a package without code of its own, has few files, and a row in CONTRIBUTING.md's
+    """Each room is a package without code of its own, has few files, and a row in docs/decisions/rooms.md's
     map.
     """
     rooms = {room for row in ROOMS[kind] for room in row}
     folder = CHECKOUT / "plugins" / kind
     assert {path.name for path in folder.iterdir() if path.name != "__pycache__"} == rooms
-    contributing = (CHECKOUT / "CONTRIBUTING.md").read_text()
+    page = (CHECKOUT / "docs/decisions/rooms.md").read_text()
     for room in rooms:
         assert (folder / room / "__init__.py").read_text() == ""
-        assert f"| `{room}` |" in contributing, room
+        assert f"| `{room}` |" in page, room
 
 
 @pytest.mark.parametrize(
