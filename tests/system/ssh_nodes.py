@@ -35,6 +35,7 @@ PidFile none
 Subsystem sftp internal-sftp
 """
 CLOSED_S = 20.0  # in which sshd has ended the sessions of connections that were closed
+LISTS_WITHOUT = 10  # a session, 0.1 s apart
 
 
 def address(me, ours=False):
@@ -117,11 +118,18 @@ def over_ssh(lab, ends, folder):
 
 
 def close(lab):
-    """End the connections that Ansible keeps, and wait until nothing of them runs on a node."""
+    """End the connections that Ansible keeps, and wait until nothing of them runs on a node for a second.
+
+    Processes are listed again and again: once a list had none, and the next one had two.
+    """
     until = time.monotonic() + CLOSED_S
-    while len(_sessions(lab)) > 2 and time.monotonic() < until:
-        for socket in Path("/run").glob("[0-9a-f]" * 40):
-            _end(socket)
+    lists_without = 0
+    while lists_without < LISTS_WITHOUT and time.monotonic() < until:
+        lists_without += 1
+        if len(_sessions(lab)) > 2:
+            lists_without = 0
+            for socket in Path("/run").glob("[0-9a-f]" * 40):
+                _end(socket)
         time.sleep(0.1)
 
 

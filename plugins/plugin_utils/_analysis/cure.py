@@ -23,6 +23,7 @@ from .._trials.payload import (
     Checks,
     Tallies,
     Tally,
+    each_breaks_tcp,
     of_lesser,
     strike_often,
 )
@@ -131,7 +132,7 @@ class Cure(NamedTuple):
     checks: Trials  # of that profile, on the paths with a blame
     paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
-    small_too: bool  # whether small packets are lost, too, so that no device cuts them wrongly
+    uncut_too: bool  # whether packets are broken, too, that no device cuts
     often: bool  # whether the fault strikes so often that a check of one second shows it
 
 
@@ -170,7 +171,9 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]
         checks=trials_of(tallies),
         paths=list(dict.fromkeys(path for path, _mtu in ill)),
         rate=min(map(_rate, blamed)),
-        small_too=nothing_passes or _strikes_small(troubled),
+        uncut_too=nothing_passes
+        or _strikes_small(troubled)
+        or _strikes_uncut(plan, checks, blames),
         often=nothing_passes or strike_often(troubled),
     )
 
@@ -188,6 +191,30 @@ def _strikes_small(tallies: Sequence[Tally]) -> bool:
     checks = [tally["whole"]["checks"].values() for tally in tallies]
     late = sum(check["late"] for check in itertools.chain.from_iterable(checks))
     return late >= max(LATE_CONNECTIONS, LATE_EACH * trials_of(tallies).trials)
+
+
+def _strikes_uncut(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]) -> bool:
+    """Return whether TCP is in trouble, too, where a setting is on that is to blame and TSO is off at
+    each device. False for a campaign that does not vary TSO.
+    """
+    cuts = {factor["name"]: False for factor in plan["factors"] if factor["settings"] == ["tso"]}
+    if not cuts:
+        return False
+    tallies: list[Tally] = []
+    for where, blamed in blames.items():
+        profiles = varied(at(checks.planned, where))
+        for blame in blamed:
+            tallies += _under(plan, {**blame.settings, **cuts}, profiles)
+    return bool(tallies) and all(map(each_breaks_tcp, tallies))
+
+
+def _under(plan: Plan, condition: Mapping[str, bool], profiles: Mapping[str, Tally]) -> list[Tally]:
+    """Return the tallies of the profiles that are under a condition."""
+    return [
+        tally
+        for name, tally in profiles.items()
+        if holds(plan, condition, plan["profiles"][name]["levels"])
+    ]
 
 
 def _rate(blame: Blame) -> float:

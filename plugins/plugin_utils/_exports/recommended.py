@@ -231,7 +231,7 @@ def _cure(cure: Cure, plan: Plan) -> Cured:
         "again": again(plan, cure.levels, cure.rate, cure.often),
         "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
         "bits": None
-        if cure.small_too
+        if cure.uncut_too
         else bits_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
     }
 

@@ -459,6 +459,16 @@ def strike_often(tallies: Sequence[Tally]) -> bool:
     return sum(faults(tally["whole"]) for tally in tallies) >= OFTEN * max(1, trials)
 
 
+def each_breaks_tcp(tally: Tally) -> bool:
+    """Return whether each trial was in trouble, and met FEWEST_SEGMENTS faults of TCP on average."""
+    payload = tally["whole"]
+    checks = [check for name, check in payload["checks"].items() if name.startswith("tcp")]
+    refused_by_tcp = sum(gained.get(CHECKSUMS[0], 0) for gained in payload["counters"].values())
+    counts = [check["wrong"] + check["short"] + check["segments_lost"] for check in checks]
+    needed = FEWEST_SEGMENTS * tally["trials"]
+    return tally["troubled"] == tally["trials"] and refused_by_tcp + sum(counts) >= needed
+
+
 def strikes_often(payload: Payload) -> bool:
     """Return whether a check of one second shows the fault: it has many faults, or nothing arrived."""
     arrived = sum(check["arrived"] for check in payload["checks"].values())
