@@ -32,6 +32,7 @@ from ..plugin_utils._campaign.forwarding import left_out
 from ..plugin_utils._campaign.nouns import Campaign
 from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._paths.lab_paths import with_own
+from ..plugin_utils._paths.path import FORWARDER
 from ..plugin_utils._request import campaign as campaign_checks
 from ..plugin_utils._request import hosts as host_checks
 from ..plugin_utils._request import variables as variable_checks
@@ -136,6 +137,12 @@ class ActionModule(ControllerAction):
             pairs = campaign_checks.pairs_of(campaign, playing)
             paths = with_own(arguments["own_paths"])
             nodes = dict.fromkeys(itertools.chain.from_iterable(pairs))
+            ends = [(host, FORWARDER) for host in between]
+            for client, server in pairs:
+                ends += [(client, "client"), (server, "server")]
+            for host, end in dict.fromkeys(ends):
+                values = _values(hostvars[host])
+                yield from campaign_checks.wrong_commands(campaign, host, end, values)
             for node in nodes:
                 values = _values(hostvars[node])
                 yield from (

@@ -92,8 +92,7 @@ def state(module: AnsibleModule) -> Returned:
         return {"since": None, "age_s": None, "rebooted": False, "devices": []}
     rebooted = kept["boot_id"] != snapshot.boot_id()
     devices = identity.resolve(kept["devices"], same_boot=not rebooted)
-    places = [{"name": device["name"], "netns": device["netns"]} for device in devices.items]
-    now = settings.read_settings(places, missing="skip")
+    now = settings.read_settings(settings.places(devices.items), missing="skip")
     return {
         "since": kept["since"],
         "age_s": max(0.0, time.time() - kept["since"]),

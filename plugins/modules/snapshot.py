@@ -118,6 +118,7 @@ from ..module_utils._restore import identity, restore, settings, sign_of_life, s
 def wanted(before: snapshot.Snapshot | None, params: Options) -> snapshot.Snapshot | None:
     """Return what the file is to have; None where it is to be gone."""
     devices = settings.read_settings(params["devices"], params["missing"])
+    settings.check_commands(devices)
     other = params["other"]
     if devices and not {"ovs", "vxlan"} <= set(before["other"] if before else ()):
         other = {**restore.read_other(), **other}

@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from .._base.errors import InputError, LabError, ParseError
+from .._host import trusted
 from .._host.runner import SEARCH_PATH
 
 POD = re.compile(r"([a-z0-9][a-z0-9-]{0,62})/([a-z0-9][a-z0-9.-]{0,252})\Z", re.ASCII)
@@ -96,7 +96,6 @@ SOCKETS = (
     "/var/snap/microk8s/common/run/containerd.sock",
 )
 K8S = "k8s.io"  # the namespace of containerd that kubelet uses
-WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class GivenPaths(NamedTuple):
@@ -169,16 +168,14 @@ def find(name: str) -> str | None:
 
 
 def check_trusted(path: str) -> None:
-    """Raise LabError unless a program and its folder are root's, and nobody else may write to them."""
-    real = os.path.realpath(path)
-    for checked in (real, os.path.dirname(real)):
-        status = os.stat(checked)
-        if status.st_uid != 0 or status.st_mode & WRITABLE:
-            raise LabError(
-                f"is not run as root, since not root alone may change {checked}",
-                path,
-                f"Make it root's (chown root:root {checked}; chmod go-w {checked}), or name the end by pid or netns.",
-            )
+    """Raise LabError unless only root can change a program and the folders above it."""
+    culprit = trusted.changeable(path)
+    if culprit:
+        raise LabError(
+            f"is not run as root, since not root alone may change {culprit}",
+            path,
+            f"Make it root's (chown root:root {culprit}; chmod go-w {culprit}), or name the end by pid or netns.",
+        )
 
 
 def _first(paths: tuple[str, ...]) -> str | None:

@@ -16,7 +16,7 @@ from .._base.steps import ShownStep, Step, in_netns, shown
 from .._ethtool import read as ethtool
 from .._ethtool.read import check_netns
 from .._ethtool.settings import failure_reason
-from .._host import bpf
+from .._host import bpf, trusted
 from .._host.netns import inside
 from .._host.runner import CommandResult, apply, run
 from .._iproute import management
@@ -37,6 +37,7 @@ class NodeReader:
 
     read_features = staticmethod(ethtool.read_features)
     read_flow_hash = staticmethod(ethtool.read_flow_hash)
+    find_program = staticmethod(trusted.find)
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, ...], dict[str, dict[str, str]]] = {}
@@ -149,7 +150,7 @@ def read_kind(
         for device in members
         if kind.asked_of(device.requested) or (kind is FEATURE and device.name != HOST)
     }
-    by_device = {name: list(kind.asked_of(device.requested)) for name, device in asking.items()}
+    by_device = {name: kind.asked_of(device.requested) for name, device in asking.items()}
     for name, state in (kind.read(by_device, netns, reader) if asking else {}).items():
         states[asking[name].key][kind.group] = state
 

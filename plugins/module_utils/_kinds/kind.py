@@ -108,6 +108,9 @@ class Reader(Protocol):
     def read_output(self, argv: list[str], netns: str | None) -> tuple[str, str | None]:
         """Return what a command prints, and why it failed, None where it did not."""
 
+    def find_program(self, program: str) -> str:
+        """Return the path of a program that only root can change; raise LabError where there is none."""
+
 
 class Kind:
     """A kind of setting: what a campaign may say of it, and what the reference page says."""

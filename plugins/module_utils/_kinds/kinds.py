@@ -8,6 +8,7 @@ Pure.
 
 from __future__ import annotations
 
+from .command import COMMAND
 from .ethtool_lists import CHANNELS, COALESCE, EEE, PAUSE, PRIVATE_FLAGS, RINGS
 from .feature import FEATURE
 from .host import (
@@ -39,6 +40,7 @@ from .tunnel_csum import TUNNEL_CSUM
 from .xdp import XDP
 
 IN_ORDER: list[Kind] = [
+    COMMAND,  # nobody knows what it resets
     CHANNELS,  # a new number of channels resets what the others rest on
     RINGS,
     COALESCE,

@@ -7,7 +7,7 @@ restores; and which of these settings differ now.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, TypedDict
+from typing import Any, Iterable, TypedDict, cast
 
 from .._base.network import key_of
 from .._kinds.kind import Item, Values
@@ -153,8 +153,14 @@ def _rows(applied: Item, now: Item) -> list[Drifted]:
         there: dict[str, Any] = now.get(key, {})
         for name, value in applied.get(key, {}).items():
             if there.get(name) != value:
-                rows.append({"kind": group, "name": name, "applied": value, "now": there.get(name)})
+                values = {"applied": _plain(value), "now": _plain(there.get(name))}
+                rows.append(cast(Drifted, {"kind": group, "name": name, **values}))
     return rows
+
+
+def _plain(value: Any) -> Any:
+    """Return a value, of a command without the command."""
+    return value.get("value") if isinstance(value, dict) else value
 
 
 def _count(applied: Item) -> int:

@@ -28,6 +28,7 @@ from .._kinds.change import (
     report_of,
     steps_of,
 )
+from .._kinds.command_levels import GROUP
 from .._kinds.devices import parse_devices
 from .._kinds.kind import Item
 from .._lab import vxlan_devices
@@ -324,8 +325,7 @@ def _still_applied(snapshot: Snapshot) -> Snapshot:
         return snapshot
     originals = identity.resolve(snapshot["devices"], same_boot=False).items
     set_then = identity.resolve(applied["devices"], same_boot=False).items
-    places = [{"name": item["name"], "netns": item["netns"]} for item in originals]
-    now = settings.read_settings(places, missing="skip")
+    now = settings.read_settings(settings.places(originals), missing="skip")
     return {**snapshot, "devices": still_applied(originals, set_then, now)}
 
 
@@ -359,6 +359,18 @@ def parts(content: Content) -> Iterator[tuple[str, Content]]:
         yield f"{name!r:.80}", {**empty, "other": {name: row}}
 
 
+def _without_commands(path: str, content: Content) -> list[str]:
+    """Leave the commands out of a snapshot that others can change; return why, nothing otherwise."""
+    rows = [row for row in _rows(content, "devices") if isinstance(row, dict)]
+    try:
+        restore_snapshot.check_commands(path, {"devices": rows})
+    except LabError as error:
+        for row in rows:
+            row.pop(GROUP, None)
+        return [str(error)]
+    return []
+
+
 def restore_parts(path: str) -> list[str]:
     """Restore each part of a snapshot that can be restored; return what is wrong with the others."""
     try:
@@ -368,7 +380,7 @@ def restore_parts(path: str) -> list[str]:
         return [f"{path} cannot be read ({error})"]
     if not isinstance(content, dict):
         return [f"{path} is not a snapshot"]
-    problems = []
+    problems = _without_commands(path, content)
     for name, part in parts(content):
         try:
             bring_back(cast(Snapshot, part))

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterable
 
-from .._base.network import HOST
-from .._kinds.devices import parse_devices
+from .._base.errors import InputError
+from .._base.network import HOST, key_of
+from .._kinds.change import NodeReader
+from .._kinds.command import COMMAND
+from .._kinds.devices import Device, parse_devices
 from .._kinds.info import FLOW_TYPES, RESTORED, Gathering, host_item, read, restore_item
 from .._kinds.kind import Item
 from .snapshot import exists
@@ -38,7 +41,40 @@ def read_settings(items: list[Any], missing: str) -> list[Item]:
     devices = read(gathering) if of_devices else {}
     settings = [restore_item(device) for device in devices.values()]
     host = host_item() if len(of_devices) < len(requested) else {}
-    return [*settings, host] if host else settings
+    return _with_commands(parse_devices(requested), [*settings, host] if host else settings)
+
+
+def places(items: Iterable[Item]) -> list[Item]:
+    """Return devices as :func:`read_settings` takes them: name, namespace, and the commands that it
+    reads back.
+    """
+    keys = ("name", "netns", COMMAND.group)
+    return [{key: item[key] for key in keys if key in item} for item in items]
+
+
+def _with_commands(requested: Iterable[Device], settings: list[Item]) -> list[Item]:
+    """Add the values of the commands that are requested to devices with their settings."""
+    by_key = {key_of(item): item for item in settings}
+    reader = NodeReader()
+    for device in requested:
+        asked = COMMAND.asked_of(device.requested)
+        if asked:
+            state = COMMAND.read({device.name: asked}, device.netns, reader)[device.name]
+            item = by_key.setdefault(device.key, {"name": device.name, "netns": device.netns})
+            item[COMMAND.kept_as] = COMMAND.kept(COMMAND.described(state))
+    return list(by_key.values())
+
+
+def check_commands(items: Iterable[Item]) -> None:
+    """Raise :class:`InputError` for a command that cannot be read back, before anything changes."""
+    for item in items:
+        for name, kept in item.get(COMMAND.group, {}).items():
+            if kept["value"] is None:
+                raise InputError(
+                    f"the command could not be restored: {kept['reason']}",
+                    f"{key_of(item)}: command {name}",
+                    "Correct offload_lab_commands, or leave the command out. Nothing was changed.",
+                )
 
 
 def _is_host(item: Any) -> bool:

@@ -11,12 +11,13 @@ import json
 import os
 import socket
 import struct
-from typing import Any, Iterable, Iterator, TypedDict, cast
+from typing import Any, Iterable, Iterator, Mapping, TypedDict, cast
 
 from .._base import network
 from .._base.errors import InputError, LabError
-from .._host import files, netns
+from .._host import files, netns, trusted
 from .._host.waiting import PATIENCE, wait_until
+from .._kinds.command_levels import GROUP
 from .._kinds.kind import Item
 from . import identity
 
@@ -145,7 +146,20 @@ def read(path: str) -> Snapshot | None:
             path,
             "Restore the node by hand, then remove the file.",
         )
+    check_commands(path, snapshot)
     return cast(Snapshot, snapshot)
+
+
+def check_commands(path: str, snapshot: Mapping[str, Any]) -> None:
+    """Raise :class:`LabError` where a snapshot names commands and not root alone may change its file."""
+    named = [item for item in snapshot["devices"] if isinstance(item, dict) and GROUP in item]
+    culprit = trusted.changeable(path) if named else None
+    if culprit:
+        raise LabError(
+            f"the snapshot names commands, which are not run, since not root alone may change {culprit}",
+            path,
+            f"Make it root's (chown root:root {culprit}; chmod go-w {culprit}) if the commands are yours.",
+        )
 
 
 def _has_shape(snapshot: dict[str, Any]) -> bool:
@@ -183,8 +197,9 @@ def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapsh
     """Return the snapshot with what it lacks added, and with the names that its devices have today.
 
     What it has is never replaced: the state may have changed since. A device that has the name of
-    another one is added.
+    another one is added, and so is a command that it lacks.
     """
+    devices = list(devices)
     kept: Snapshot = old or empty()
     resolved = identity.resolve(kept["devices"])
     links = identity.resolve(kept["links"])
@@ -196,10 +211,24 @@ def merge(old: Snapshot | None, devices: Iterable[Item], other: Other) -> Snapsh
     return {
         **kept,
         "schema": SCHEMA,
-        "devices": resolved.items + without_replaced(resolved.gone, names) + added,
+        "devices": [
+            *_with_commands(resolved.items, devices),
+            *without_replaced(resolved.gone, names),
+            *added,
+        ],
         "links": links.items + without_replaced(links.gone, names) + new_links,
         "other": _merged(kept["other"], other),
     }
+
+
+def _with_commands(kept: Iterable[Item], devices: Iterable[Item]) -> list[Item]:
+    """Return the devices of a snapshot with the commands that they lack."""
+    read_now = {place_of(device): device.get(GROUP) for device in devices}
+    items: list[Item] = []
+    for item in kept:
+        more = read_now.get(place_of(item))
+        items.append({**item, GROUP: {**more, **item.get(GROUP, {})}} if more else item)
+    return items
 
 
 def without_replaced(gone: list[Item], names: set[tuple[str | None, str]]) -> list[Item]:
@@ -277,6 +306,8 @@ def link_of(device: Item) -> Item:
 
 def write(path: str, snapshot: Snapshot) -> None:
     """Write the whole file at one stroke and wait until it is on the disk."""
+    files.make_folders(os.path.dirname(path))
+    check_commands(os.path.dirname(path), snapshot)
     files.write(path, json.dumps(snapshot, indent=1, sort_keys=True), 0o600)
     files.sync_folder(os.path.dirname(path))
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from ansible.template import Templar
 
 from ...module_utils._base.errors import LabError
+from ...module_utils._kinds.command_levels import Allowed
 from .._campaign.loop import (
     APPLIED,
     TIMESTAMPS,
@@ -69,6 +70,9 @@ class MeasureRole:
             tunnel_by_uplink=datapath == "netdev" and self._option("tunnel_type") != "vxlan",
             protect=self._option("protected_devices"),
             allow_management_device=self._option("allow_management_device"),
+            commands=Allowed(
+                self.name, self._option("commands", {}), self._option("allow_commands", [])
+            ),
         )
 
     def planned(self) -> PlanOfVisit:

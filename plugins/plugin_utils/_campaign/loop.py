@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 
 from ...module_utils._base.network import VLAN_TAG
+from ...module_utils._kinds.command_levels import Allowed, with_commands
 from .._paths.path import UNDERLAY, CampaignHost, Devices, Endpoints, Pair
 from .nouns import Settings
 
@@ -73,6 +74,7 @@ class RoleOptions:
     tunnel_by_uplink: bool
     protect: Sequence[str]
     allow_management_device: Sequence[str]
+    commands: Allowed  # of the host
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def profile_arguments(
         target: Arguments = {"devices": kept.devices}
     else:
         settings = plan.profiles[step["profile"]].get(member["end"], {})
-        target = {"settings": settings, "classes": devices}
+        here = {name: kinds for name, kinds in settings.items() if name not in member["elsewhere"]}
+        target = {"settings": with_commands(here, options.commands), "classes": devices}
     return {
         **target,
         "elsewhere": member["elsewhere"],

@@ -13,6 +13,7 @@ from ...module_utils._base import network
 from ...module_utils._base.network import key_of
 from ...module_utils._base.quoting import one_line
 from ...module_utils._ethtool.features import LEGACY, SHORT_NAMES, Features, group_members
+from ...module_utils._kinds.command_levels import GROUP
 from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
 from ...module_utils._kinds.kind import NODE
@@ -114,15 +115,24 @@ def _others(item: DeviceItem) -> dict[str, dict[str, Setting]]:
     return others
 
 
+def _of_host(groups: Mapping[str, Any]) -> list[str]:
+    """Return the settings of the host itself, which no tool for devices can make."""
+    lines: list[str] = []
+    for kind in HOST_KINDS:
+        for text in kind.assigned(groups.get(kind.group, {})):
+            lines.append(f"sysctl {text}, which is not a setting of a device")
+    for name, level in groups.get(GROUP, {}).items():
+        lines.append(f"command {name} at {level}, which only offload_lab_commands describes")
+    return lines
+
+
 def _wanted(
     settings: Mapping[str, Any], present: Mapping[str, list[Any]]
 ) -> tuple[list[DeviceItem], list[str]]:
     """Return the settings requested per device, and the settings that match no device."""
     absent = [name for name in settings if name not in (*present, NODE)]
     missing = [f"class {name}: this host has no such device" for name in absent]
-    for kind in HOST_KINDS:
-        for text in kind.assigned(settings.get(NODE, {}).get(kind.group, {})):
-            missing.append(f"sysctl {text}, which is not a setting of a device")
+    missing += _of_host(settings.get(NODE, {}))
     if (settings.get("tunnel") or {}).get("csum") is not None:
         missing.append("the outer checksum of the tunnel, which is not a setting of a device")
     by_class = {name: dict(groups) for name, groups in settings.items() if name in present}

@@ -27,6 +27,7 @@ from ...module_utils._engines.sockets.sockets import Sockets
 from ...module_utils._engines.workload import engines_of
 from ...module_utils._ethtool.features import Feature, resolve
 from ...module_utils._iproute.parse import Link
+from ...module_utils._kinds.command_levels import GROUP, Allowed, with_commands
 from ...module_utils._kinds.kind import NODE
 from .._campaign.interim import INTEGRITY
 from .._campaign.nouns import AS_FOUND, MIXED, UNKNOWN, Campaign, Factor, Plan
@@ -192,6 +193,25 @@ def wrong_paths(
             f"a workload of the campaign uses {most} tenants, the node has {tenants}. "
             f"Set offload_lab_tenant_count: {most}.",
         )
+
+
+def wrong_commands(
+    campaign: Campaign, host: str, end: str, variables: Variables
+) -> Iterator[Problem]:
+    """Yield the commands of a campaign that a host, which is this end, does not define or allow."""
+    allowed = Allowed(
+        host,
+        variables.get("offload_lab_commands") or {},
+        variables.get("offload_lab_allow_commands") or [],
+    )
+    for factor in campaign["factors"]:
+        here = factor["kind"] == GROUP and end in factor["sides"]
+        for name in factor["settings"] if here else ():
+            try:
+                for level in factor["values"].values():
+                    with_commands({NODE: {GROUP: {name: level}}}, allowed)
+            except InputError as error:
+                yield Problem(str(error.where), f"{error.what}. {error.to_do}")
 
 
 def wrong_mtus(campaign: Campaign, node: str, address: str, link: Link) -> Iterator[Problem]:

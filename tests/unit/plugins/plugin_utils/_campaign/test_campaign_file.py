@@ -87,7 +87,7 @@ BAD = [
     ),
     (
         {"name": "x", "factors": [{"name": "r", "kind": "rfc"}]},
-        "'rfc' is not a kind of setting. Use channels, rings,",
+        "'rfc' is not a kind of setting. Use command, channels,",
     ),
     (
         {"name": "x", "factors": [{"name": "r", "kind": "rings", "levels": [1, "1"]}]},

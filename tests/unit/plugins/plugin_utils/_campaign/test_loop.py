@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.offload.lab.plugins.module_utils._kinds.command_levels import Allowed
 from ansible_collections.offload.lab.plugins.module_utils._load.spec import SPEC
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign import loop
 from ansible_collections.offload.lab.plugins.plugin_utils._lab import lab_node
@@ -38,6 +39,7 @@ OPTIONS = loop.RoleOptions(
     tunnel_by_uplink=False,
     protect=["eth0"],
     allow_management_device=[],
+    commands=Allowed("node1", {}, []),
 )
 STEP: loop.VisitStep = {
     "do": "visit",
