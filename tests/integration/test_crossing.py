@@ -30,6 +30,7 @@ from ansible_collections.offload.lab.tests.instruments.lying_nic.nodes import (
     VETH,
     Nodes,
 )
+from ansible_collections.offload.lab.tests.support import each_day
 
 pytestmark = pytest.mark.usefixtures("root_required")
 NAMES = ("cross0", "cross1")  # a tracepoint knows no namespace: other tests have devices lie0, too
@@ -93,7 +94,7 @@ class Traffic:
         self.receiver.close()
 
 
-@pytest.fixture(params=[0.0, 0.1, 0.5, 1.0])
+@pytest.fixture(params=each_day([0.1], [0.0, 0.1, 0.5, 1.0]))
 def traffic(request, nodes):
     datagrams = Traffic(nodes, request.param)
     yield datagrams

@@ -29,6 +29,11 @@ def changed(output):
     return {host: count for host, count in counts.items() if host != "localhost" or count}
 
 
+def changed_by_each(output):
+    """Return the same after each of several playbooks of one process; Ansible adds them up."""
+    return [changed(recap) for recap in output.split("PLAY RECAP")[1:]]
+
+
 class Lab:
     """A lab of ``nodes`` nodes under its own name, so that it never meets another one on this
     machine. ``forwarder`` is what a host between them does.
@@ -244,6 +249,7 @@ __all__ = [
     "CHECKOUT",
     "Lab",
     "changed",
+    "changed_by_each",
     "differences",
     "features",
     "left_behind",

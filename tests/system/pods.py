@@ -83,12 +83,23 @@ def drop(lab):
         lab.inside(2, "nft", *rule.split())
 
 
+def drop_no_more(lab):
+    """Have node 2 forward to its pods again."""
+    lab.inside(2, "nft", "delete", "table", "ip", lab.name)
+
+
 def misplace(lab):
     """Give the tunnel of node 2 another VNI."""
     lab.inside(2, "ip", "link", "del", "flannel.1")
     for command in commands(2):
         if "flannel.1" in command:
             lab.inside(2, *("2" if before == "id" else word for before, word in pairs(command)))
+
+
+def make_tunnel_again(lab):
+    """Give the tunnel of node 2 its VNI back."""
+    lab.inside(2, "ip", "link", "del", "flannel.1")
+    make_tunnel(lab, 2)
 
 
 def pairs(words):

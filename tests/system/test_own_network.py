@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An existing network: two nodes, in each a pod behind a bridge and a VXLAN device as
 flannel makes them. It is measured, settings are applied and taken back, and it is as it was.
+
+Where a path is dead whatever the offloads are, the report says where packets were last seen.
 """
 
 from __future__ import annotations
@@ -22,7 +24,15 @@ from ansible_collections.offload.lab.tests.security.seen_servers import (
     is_server,
 )
 from ansible_collections.offload.lab.tests.system.lab import changed
-from ansible_collections.offload.lab.tests.system.pods import ENDS, lab_of_pods, unlike
+from ansible_collections.offload.lab.tests.system.pods import (
+    ENDS,
+    drop,
+    drop_no_more,
+    lab_of_pods,
+    make_tunnel_again,
+    misplace,
+    unlike,
+)
 
 CAMPAIGN = {
     "name": "pods",
@@ -34,6 +44,7 @@ CAMPAIGN = {
     "duration": 1,
 }
 
+DEAD = {**CAMPAIGN, "name": "dead", "design": "integrity", "control_visits": 1, "factors": ["gro"]}
 WITHOUT_ADDRESS = [{"name": "pods", "netns": "pod"}]
 
 
@@ -87,6 +98,30 @@ def test_a_campaign_over_it_leaves_it_as_it_was(pods, tmp_path):
         assert trial["evidence"]["underlay"]["client"]["vnis"] == [1]
     assert {"flannel.1", "vethpod", "pod/eth0"} <= set(trials[0]["evidence"]["settings"]["client"])
     assert "Clean over pods at MTU 9000" in (tmp_path / "pods/report.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "fault, cure, device",
+    [
+        (drop, drop_no_more, "flannel.1 of node2"),
+        pytest.param(misplace, make_tunnel_again, "underlay0 of node2", marks=pytest.mark.nightly),
+    ],
+)
+def test_the_device_is_named_at_which_packets_were_last_seen(pods, tmp_path, fault, cure, device):
+    fault(pods)
+    try:
+        before = pods.state()
+        keys = {"ends": WITHOUT_ADDRESS, "campaign": DEAD, "results_dir": str(tmp_path)}
+        pods.play("measure report", **keys)
+        assert unlike(before, pods.state()) == []
+    finally:
+        cure(pods)
+    records = (tmp_path / "dead/trials.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["error"] for line in records)
+    report = (tmp_path / "dead/report.md").read_text()
+    assert "Dead without these offloads too over pods" in report
+    assert "As found, neither ping nor TCP passed. From node1 to node2 0 of " in report
+    assert f"they were last seen at {device}. From node2 to node1" in report, report
 
 
 @pytest.mark.nightly  # as test_apply shows on a lab, and tests/installed on such a network

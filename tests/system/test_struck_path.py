@@ -1,8 +1,8 @@
 # Copyright (c) 2026, The offload.lab developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A check of a path that works as the hosts are found, and stops answering under a profile: below the
-tunnel of two pods is a card that leaves checksums unfinished, and the hosts have theirs made in software.
+"""A check of a path below whose tunnel is a card that leaves checksums unfinished: the path is dead as
+the hosts are found; where the hosts make theirs in software, it stops answering under a profile.
 """
 
 from __future__ import annotations
@@ -25,17 +25,42 @@ CAMPAIGN = {
     "blocks": 2,
     "duration": 1,
 }
+DEAD = {**CAMPAIGN, "name": "dead", "blocks": 1}
 DEVICES = {"eth0": "pod", "vethpod": None, "cni0": None, "flannel.1": None, "underlay0": None}
 
 
+@pytest.fixture(name="lab", scope="module")
+def _lab(lab_packages_required):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:1:tx")
+        with lab_of_pods("systeststruck") as lab:
+            yield lab
+
+
+def set_checksums(lab, state):
+    """Set on all devices of both nodes whether the card makes the checksums."""
+    for node in (1, 2):
+        for device, netns in DEVICES.items():
+            lab.inside(node, "ethtool", "-K", device, "tx", state, netns=netns)
+
+
 @pytest.fixture
-def pods(lab_packages_required, monkeypatch):
-    monkeypatch.setenv("OFFLOAD_LAB_NIC", "checksum_unfilled:1:tx")
-    with lab_of_pods("systeststruck") as lab:
-        for node in (1, 2):
-            for device, netns in DEVICES.items():
-                lab.inside(node, "ethtool", "-K", device, "tx", "off", netns=netns)
-        yield lab
+def pods(lab):
+    set_checksums(lab, "off")
+    yield lab
+    set_checksums(lab, "on")
+
+
+def test_a_dead_path_is_checked_and_the_hosts_are_as_before(lab, tmp_path):
+    """Neither TCP nor UDP passes as the hosts are found."""
+    before = lab.state()
+    output = lab.play("measure report", ends=ENDS, campaign=DEAD, results_dir=str(tmp_path))
+    assert unlike(before, lab.state()) == []
+    assert "TCP does not pass to 10.244.2.5 port 12868 from namespace pod" in output
+    records = (tmp_path / "dead/trials.jsonl").read_text().splitlines()
+    errors = {trial["profile"]: trial["error"] for trial in map(json.loads, records)}
+    dead = {profile for profile, error in errors.items() if error}
+    assert len(errors) == 5 and dead == {"tx=on", "all_on", "as_found"}, errors
 
 
 def test_a_path_that_stops_answering_is_an_answer_and_the_campaign_goes_on(pods, tmp_path):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ansible_collections.offload.lab.plugins.plugin_utils._analysis.analysis import analyse
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.plan_file import (
     read_current_plan,
@@ -35,6 +37,7 @@ def planned_lengths(plan):
     return lengths
 
 
+@pytest.mark.nightly  # by day what is spent is decided without a lab, in test_spending.py
 def test_a_time_budget_is_spent_as_it_was_decided(lab, tmp_path):
     lab.play("measure", campaign=CAMPAIGN, results_dir=str(tmp_path))
     folder = tmp_path / "auto"

@@ -88,3 +88,9 @@ def test_paths_and_mtu_that_a_campaign_does_not_name_are_those_that_are_there(ke
 def test_in_a_lab_the_paths_are_those_of_every_campaign():
     options = {"campaign": {"name": "mine"}, "campaign_file": None, "overrides": {}}
     assert checked_campaign(options, [""], []).campaign["paths"] == ["physical", "tenant_vxlan"]
+
+
+def test_what_cannot_be_overridden_is_said():
+    options = {"campaign": {"name": "mine"}, "campaign_file": None, "overrides": {"colour": "red"}}
+    with pytest.raises(InputError, match="'colour' cannot be overridden. Use name, seed, "):
+        checked_campaign(options, [""], [])
