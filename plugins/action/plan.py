@@ -44,13 +44,13 @@ from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._paths.lab_paths import OwnPath
 from ..plugin_utils._paths.own_paths import Walked, walked_of
 from ..plugin_utils._paths.path import CampaignHost, Pair
-from ..plugin_utils._request.campaign import (
+from ..plugin_utils._request.discovered import disturbance_lines
+from ..plugin_utils._request.fixed import (
     DevicesAndFeatures,
     warnings,
     with_as_found,
     without_fixed,
 )
-from ..plugin_utils._request.discovered import disturbance_lines
 from ..plugin_utils._statistics.effects import Scatter
 from ..plugin_utils._statistics.libraries import preload
 from ..plugin_utils._trials.records import stream_records

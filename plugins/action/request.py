@@ -34,6 +34,7 @@ from ..plugin_utils._lab import guests, lab_node
 from ..plugin_utils._paths.lab_paths import with_own
 from ..plugin_utils._paths.path import FORWARDER
 from ..plugin_utils._request import campaign as campaign_checks
+from ..plugin_utils._request import engines
 from ..plugin_utils._request import hosts as host_checks
 from ..plugin_utils._request import variables as variable_checks
 from ..plugin_utils._request.variables import Problem
@@ -68,12 +69,12 @@ class ActionModule(ControllerAction):
             {} if options["names_only"] else self._engines(options["engine"], task_vars)._asdict()
         )
 
-    def _engines(self, engine: str, task_vars: TaskVars) -> campaign_checks.Engines:
+    def _engines(self, engine: str, task_vars: TaskVars) -> engines.Engines:
         between = lab_node.forwarders_of(task_vars["groups"])
         ends = lab_node.without_forwarders(task_vars["ansible_play_hosts_all"], between)
         nodes = [task_vars["hostvars"][node] for node in ends]
         has_lab = not all(node.get(f"{variable_checks.PREFIX}ends") for node in nodes)
-        return campaign_checks.engines_needed(engine, self.campaign, has_lab)
+        return engines.engines_needed(engine, self.campaign, has_lab)
 
     def _found(self, options: Options, task_vars: TaskVars) -> Iterable[Problem]:
         if options["names_only"]:
@@ -81,7 +82,7 @@ class ActionModule(ControllerAction):
         if options["readings"]:
             readings: Mapping[str, host_checks.Reading] = options["readings"]
             programs = [reading["programs"] for reading in readings.values()]
-            options["engine"] = campaign_checks.available(options["engine"], programs)
+            options["engine"] = engines.available(options["engine"], programs)
             return self._nodes_read(options, task_vars)
         return self._problems(options, task_vars)
 
@@ -169,7 +170,7 @@ class ActionModule(ControllerAction):
                 node in homes,
                 needed,
                 node in between,
-                tests_path=campaign is not None and campaign_checks.tests_path(campaign),
+                tests_path=campaign is not None and engines.tests_path(campaign),
             )
             for node in readings
         }

@@ -16,7 +16,8 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._base.errors import LabError
 from ..module_utils._load.spec import SPEC, STEP
 from ..plugin_utils._action.controller import Answered, Options, TaskVars, say, warn
-from ..plugin_utils._action.measure_role import MeasureRole, SharedResults
+from ..plugin_utils._action.measure_role import MeasureRole
+from ..plugin_utils._action.shared_results import SharedResults
 from ..plugin_utils._campaign import loop
 from ..plugin_utils._paths.path import Pair
 from ..plugin_utils._trials.measure import Measurement

@@ -59,7 +59,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._base import checks, network
 from ..module_utils._base.errors import LabError
 from ..module_utils._host.module import Returned, run_module
-from ..module_utils._ovs import database, ovs_state
+from ..module_utils._ovs import database, ovs_state, packet_sockets
 from ..module_utils._restore import watched_change
 
 
@@ -84,13 +84,13 @@ def resize(names: set[str], size: int, check_mode: bool) -> tuple[dict[str, int]
     process = database.pid("ovs-vswitchd")
 
     def ours() -> dict[str, int]:
-        return {name: size for name, size in database.sizes(process).items() if name in names}
+        return {name: size for name, size in packet_sockets.sizes(process).items() if name in names}
 
     before = ours()
     sizes = dict.fromkeys(before, size)
     if check_mode or before == sizes:
         return before, sizes
-    database.set_sizes(process, sizes)
+    packet_sockets.set_sizes(process, sizes)
     return before, ours()
 
 

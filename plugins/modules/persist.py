@@ -120,8 +120,7 @@ from ..module_utils._host.module import Options, Returned, run_module
 from ..module_utils._host.privileges import require
 from ..module_utils._host.runner import run
 from ..module_utils._kinds.devices import devices_of_classes
-from ..module_utils._persist import host, plan
-from ..module_utils._persist import host as own_lines
+from ..module_utils._persist import host, lasting, own_lines, plan
 
 
 class Persisting(NamedTuple):
@@ -137,10 +136,10 @@ def asked_state(params: Options, before: plan.Persisted) -> Persisting:
     """Return what is asked; raise LabError where method auto could keep nothing."""
     if params["state"] == "absent":
         return Persisting({}, plan.together([]), {}, {})
-    by_device, left_out = host.resolve(
+    by_device, left_out = lasting.resolve(
         params["devices"] or devices_of_classes(params["settings"], params["classes"])
     )
-    devices = host.merge(before["devices"], by_device)
+    devices = lasting.merge(before["devices"], by_device)
     managers = {name: host.see(name, params["method"]) for name in devices}
     if params["method"] == "auto":
         plan.check_possible({name: managers[name].kind for name in by_device}, left_out)

@@ -86,7 +86,7 @@ from ansible_collections.offload.lab.plugins.doc_fragments import engine as frag
 from ansible_collections.offload.lab.plugins.module_utils._engines import engines, workload
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import read_campaign
 from ansible_collections.offload.lab.plugins.plugin_utils._request import variables
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import engines_needed
+from ansible_collections.offload.lab.plugins.plugin_utils._request.engines import engines_needed
 
 loads = [{"name": "toys", "test": "TCP_STREAM", "engine": "toy"}]
 campaign = read_campaign({"name": "x", "blocks": 6, "workloads": loads})

@@ -27,7 +27,7 @@ MAKERS = {
     "plugins/module_utils/_machines/machine_steps.py",  # .link and .network files of guests
     "plugins/module_utils/_persist/managers.py",  # units, scripts of ifupdown
     "plugins/module_utils/_restore/after_boot.py",  # a unit
-    "plugins/plugin_utils/_exports/recommended.py",  # the command of a pod
+    "plugins/plugin_utils/_exports/daemonset.py",  # the command of a pod
 }
 # Lines of a shell that others put into their text, and profiles of TuneD.
 MORE = {

@@ -25,7 +25,7 @@ from ansible_collections.offload.lab.plugins.module_utils._iproute import discov
 from ansible_collections.offload.lab.plugins.module_utils._iproute.parse import parse_links
 from ansible_collections.offload.lab.plugins.module_utils._nodes.read_nodes import parse_mountinfo
 from ansible_collections.offload.lab.plugins.module_utils._observe import conditions, errors_seen
-from ansible_collections.offload.lab.plugins.module_utils._persist import host, plan
+from ansible_collections.offload.lab.plugins.module_utils._persist import own_lines, plan
 from ansible_collections.offload.lab.plugins.module_utils._restore.harm import HarmWatch
 from ansible_collections.offload.lab.tests.support import CHECKOUT, environment
 
@@ -355,7 +355,7 @@ def test_arguments_of_a_health_check_are_not_in_its_harm():
 
 def test_a_file_that_is_not_ours_is_counted_and_not_shown():
     for path in (f"{plan.UNITS}x.service", "/etc/systemd/network/00-offload-lab-a.link"):
-        assert host.shown(path, f"[Link]\nPassword={SECRET}\n") == (
+        assert own_lines.shown(path, f"[Link]\nPassword={SECRET}\n") == (
             "(2 lines that offload.lab did not write)\n"
         )
 

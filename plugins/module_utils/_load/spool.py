@@ -11,14 +11,13 @@ chunk is still measuring.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import glob
 import json
 import os
 import signal
-from typing import Any, Dict, Iterable
+from typing import Any, Dict
 
 from .._base.checks import name as checked_name
 from .._base.errors import LabError
@@ -26,7 +25,6 @@ from .._host import files
 from .._host.processes import started_at
 from .._host.waiting import PATIENCE, wait_until
 
-FOLDER = "/var/lib/offload-lab/spool"
 Trial = Dict[str, Any]  # what a cell's run returned, with its id and pair
 
 
@@ -108,11 +106,3 @@ def collect(folder: str, campaign: str) -> dict[str, list[Trial]]:
             _end_module(path)
         chunks[path] = [row for row in _rows(path) if "id" in row]
     return chunks
-
-
-def remove(folder: str, names: Iterable[str]) -> None:
-    """Remove acknowledged chunks, given by the last part of their paths."""
-    for base in names:
-        checked_name(base, "chunk file")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, base))

@@ -21,7 +21,6 @@ DEVICE = "underlay0"
 MAX_MTU_TAP = 65521  # a frame of 65,535 bytes, less its Ethernet header
 UPLINK = "uplink0"
 MORE = re.compile(r"underlay[1-9]|uplink0")  # devices after the first
-BRIDGE = "br0"
 # Names reserved in the fabric; a node cannot use them
 RESERVED = re.compile(r"fabric|lo|br[0-9]*")
 FORWARDS = ("routed", "nat", "bridged")  # what a node between others does with their packets

@@ -96,7 +96,6 @@ ETHERNET = 14
 VLAN_TAGS = (0x8100, 0x88A8)
 IPV4 = 0x0800
 IPV6 = 0x86DD
-TCP = 6
 UDP = 17
 TRAFFIC = 100000  # bytes in a sample that are certainly the stream's, not the probe's own talk
 

@@ -6,7 +6,7 @@ properties ``ethtool.…`` of a connection of NetworkManager (nm-settings-nmcli(
 unit of systemd or of a script of ifupdown; and which settings each of them can express.
 
 Settings of a device are ``{"features": {row: bool}, "rings": {name: value}}``: the
-groups of the kinds, as :mod:`_persist.host` resolves them.
+groups of the kinds, as :mod:`_persist.lasting` resolves them.
 
 udev uses only the first .link file that matches; so ours repeats what the other one says, the
 device's naming included.

@@ -32,8 +32,7 @@ from .._kinds.command_levels import GROUP
 from .._kinds.devices import parse_devices
 from .._kinds.kind import Item
 from .._lab import vxlan_devices
-from .._ovs import database
-from .._ovs import database as packet_sockets
+from .._ovs import database, packet_sockets
 from .._ovs.ovs_state import owner_of, transaction
 from .._ovs.ports import map_commands
 from . import fired_mark, identity, settings

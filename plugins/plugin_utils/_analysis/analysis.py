@@ -16,6 +16,7 @@ from typing import Any
 
 from .._campaign.nouns import Decided, Factor, Nominee, Plan, SearchRound
 from .._statistics import effects
+from .._statistics import power as power_of_tests
 from .._statistics.joint import Family
 from .._statistics.rules import MATTERS
 from .._statistics.text import shortened, too_few_blocks
@@ -133,7 +134,7 @@ def _methods(cube: Cube, one_host: bool) -> Methods:
         test="sign-flip, two-sided",
         correction="joint over the report, step-down of the largest effect",
         alpha=effects.ALPHA,
-        power=effects.POWER,
+        power=power_of_tests.POWER,
         fewest_blocks=effects.FEWEST_BLOCKS,
         matters_percent=cube.plan.get("matters", MATTERS),
         include_marked=False,  # earlier versions could include them

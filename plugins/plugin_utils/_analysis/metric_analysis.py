@@ -14,9 +14,9 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from .._statistics import effects as statistics
-from .._statistics.effects import detectable_factor
 from .._statistics.joint import table_scale
 from .._statistics.libraries import np
+from .._statistics.power import detectable_factor
 from .._statistics.states import all_needs, states
 from .._statistics.text import quartiles, ratios, shortened, too_few_blocks
 from . import contrasts, metrics

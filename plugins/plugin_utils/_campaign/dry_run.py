@@ -104,7 +104,7 @@ def _within(limit: str) -> str:
 
 def detectable(plan: Plan) -> list[tuple[float, float | None]]:
     """Return pairs of a trial's scatter and the smallest ratio that 4 of 5 campaigns find, or None."""
-    from .._statistics.effects import expected_detectable  # noqa: PLC0415
+    from .._statistics.power import expected_detectable  # noqa: PLC0415
 
     if plan["blocks"] < FEWEST_BLOCKS:
         return []
@@ -121,7 +121,7 @@ def time_to_find(
 
     ``seconds`` replaces the plan's length of a cell.
     """
-    from .._statistics.effects import blocks_to_find  # noqa: PLC0415
+    from .._statistics.power import blocks_to_find  # noqa: PLC0415
 
     blocks = blocks_to_find(ratio, effects_of(plan), noise, control_visits(plan))
     if not blocks:

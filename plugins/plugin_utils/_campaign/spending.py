@@ -93,7 +93,7 @@ def detectable(scatter: Scatter, choice: Choice, costs: Costs, seconds: float, m
 
     The unit is arbitrary, but the same for all lengths.
     """
-    from .._statistics.effects import factor  # noqa: PLC0415
+    from .._statistics.power import factor  # noqa: PLC0415
 
     blocks = choice.blocks + more
     multiple = factor(blocks, choice.effects)

@@ -65,7 +65,6 @@ class FixedPath(Path):
 
 
 FORWARDER_NEEDED = "offload_lab_forwarding, and have a host in the group lab_forwarders"
-TUNNELS = (VXLAN, GENEVE, GRE)  # a lab has one of them, offload_lab_tunnel_type
 USUAL_TUNNEL = VXLAN.name
 
 
@@ -127,7 +126,6 @@ LAB_PATHS = (
     *_through(GENEVE),
     *_through(GRE),
 )
-BUILT = [path for path in LAB_PATHS if not path.like]  # those with ends of their own
 FORWARDED = [path.name for path in LAB_PATHS if path.like]  # by way of a forwarder
 # What is left behind NAT: the outer packets of a tunnel come from an address that its end does not know
 WITHOUT_TUNNEL = [path.name for path in LAB_PATHS if not path.tunnelled]

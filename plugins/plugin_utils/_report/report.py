@@ -32,7 +32,7 @@ from .._analysis.result import Analysis, DeviceVerdict, PayloadFindings
 from .._campaign import plan_file
 from .._campaign.nouns import Levels, Plan
 from .._campaign.stored import read_manifest
-from .._exports import csv_file, pipeline, recommended, reproduction
+from .._exports import csv_file, daemonset, pipeline, recommended, reproduction
 from .._store.manifest import Manifest
 from .._trials import shape
 from .._trials.digest import Digest
@@ -56,7 +56,7 @@ OUTPUTS = (
     "metrics.prom",
 )
 ISSUE = "issue.md"
-OF_BROKEN = (ISSUE, recommended.DAEMONSET, reproduction.FILE)  # are there where something is broken
+OF_BROKEN = (ISSUE, daemonset.DAEMONSET, reproduction.FILE)  # are there where something is broken
 # What a job keeps of the verdict of a path.
 OF_PATH = (
     "path",
@@ -207,7 +207,7 @@ def _report_of(folder: str, new: str, standing: report_page.Standing | None) -> 
         analysis,
         advice,
         issue(plan, analysis.payload, manifest, digest.nodes, tried is not None),
-        recommended.daemonset(advice, manifest, digest.nodes),
+        daemonset.daemonset(advice, manifest, digest.nodes),
         reproduction.script(tried) if tried else None,
     )
 
@@ -238,7 +238,7 @@ def _make(folder: str, new: str, standing: report_page.Standing | None) -> Repor
     if results.issue:
         _write(new, ISSUE, plain.issue_text(results.issue))
     if results.daemonset:
-        _write(new, recommended.DAEMONSET, results.daemonset)
+        _write(new, daemonset.DAEMONSET, results.daemonset)
     if results.script:
         _write(new, reproduction.FILE, results.script)
     return results
@@ -346,7 +346,7 @@ def _told(results: ReportOfAnalysis, folder: str, new: str, changed: bool) -> Ma
     running = results.report.running
     of_broken = {
         ISSUE: results.issue,
-        recommended.DAEMONSET: results.daemonset,
+        daemonset.DAEMONSET: results.daemonset,
         reproduction.FILE: results.script,
     }
     names = [*OUTPUTS, *(name for name, text in of_broken.items() if text)]

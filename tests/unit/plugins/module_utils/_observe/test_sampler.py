@@ -8,6 +8,7 @@ still.
 from __future__ import annotations
 
 import itertools
+import socket
 
 import pytest
 
@@ -17,7 +18,8 @@ from ansible_collections.offload.lab.plugins.module_utils._observe import packet
 DATA = 9000
 ACKNOWLEDGEMENT = 52
 OUT, BACK = [
-    packets.Packet(DATA, way, False, False, packets.TCP, None, None, None) for way in (True, False)
+    packets.Packet(DATA, way, False, False, socket.IPPROTO_TCP, None, None, None)
+    for way in (True, False)
 ]
 ACK = OUT._replace(length=ACKNOWLEDGEMENT, outgoing=False)
 

@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.module_utils._ovs import database
+from ansible_collections.offload.lab.plugins.module_utils._ovs import packet_sockets
 
 DEVICE = ("vxlan0", 3, 0, 1, b"")
 
@@ -45,15 +45,17 @@ def process(monkeypatch):
         closed = []
 
         def call(number, *arguments):
-            if number == database.PIDFD_OPEN:
+            if number == packet_sockets.PIDFD_OPEN:
                 return os.open("/dev/null", os.O_RDONLY)
             if isinstance(held[arguments[1]], OSError):
                 raise held[arguments[1]]
             return arguments[1]
 
-        monkeypatch.setattr(database, "_descriptors", lambda _pid: list(held))
-        monkeypatch.setattr(database, "_call", call)
-        monkeypatch.setattr(database.socket, "socket", lambda fileno: Opened(*held[fileno], closed))
+        monkeypatch.setattr(packet_sockets, "_descriptors", lambda _pid: list(held))
+        monkeypatch.setattr(packet_sockets, "_call", call)
+        monkeypatch.setattr(
+            packet_sockets.socket, "socket", lambda fileno: Opened(*held[fileno], closed)
+        )
         return closed
 
     return give
@@ -68,21 +70,25 @@ def test_the_packet_sockets_of_devices_are_found_and_each_is_closed_before_the_n
             6: (socket.AF_PACKET, ("tenant1",) + DEVICE[1:]),
         }
     )
-    open_sockets = [(name, opened.family, len(closed)) for name, opened in database.sockets_of(1)]
+    open_sockets = [
+        (name, opened.family, len(closed)) for name, opened in packet_sockets.sockets_of(1)
+    ]
     assert open_sockets == [("vxlan0", socket.AF_PACKET, 1), ("tenant1", socket.AF_PACKET, 3)]
     assert len(closed) == 4
 
 
 def test_one_that_closes_meanwhile_is_left_out(process):
     process({3: OSError(errno.EBADF, "Bad file descriptor"), 4: (socket.AF_PACKET, DEVICE)})
-    assert [name for name, _opened in database.sockets_of(1)] == ["vxlan0"]
+    assert [name for name, _opened in packet_sockets.sockets_of(1)] == ["vxlan0"]
 
 
 def test_one_whose_number_is_no_socket_by_now_is_left_out(monkeypatch):
-    monkeypatch.setattr(database, "_call", lambda *_arguments: os.open(os.devnull, os.O_RDONLY))
-    monkeypatch.setattr(database, "_descriptors", lambda _pid: [3])
+    monkeypatch.setattr(
+        packet_sockets, "_call", lambda *_arguments: os.open(os.devnull, os.O_RDONLY)
+    )
+    monkeypatch.setattr(packet_sockets, "_descriptors", lambda _pid: [3])
     before = len(os.listdir("/proc/self/fd"))
-    assert list(database.sockets_of(1)) == []
+    assert list(packet_sockets.sockets_of(1)) == []
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -90,11 +96,11 @@ def test_what_is_not_allowed_is_told(monkeypatch):
     def refuse(_number, *_arguments):
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(database, "_call", refuse)
+    monkeypatch.setattr(packet_sockets, "_call", refuse)
     with pytest.raises(
         LabError, match="process 7: its sockets cannot be reached .Operation not permitted."
     ):
-        list(database.sockets_of(7))
+        list(packet_sockets.sockets_of(7))
 
 
 def test_a_size_that_is_not_allowed_is_told():
@@ -105,36 +111,40 @@ def test_a_size_that_is_not_allowed_is_told():
     with pytest.raises(
         LabError, match="vxlan0: its receive buffer cannot be set .Operation not permitted."
     ):
-        database.resize("vxlan0", Refusing(), 16777216)
+        packet_sockets.resize("vxlan0", Refusing(), 16777216)
 
 
 def test_a_process_that_is_gone_is_told():
     with pytest.raises(LabError, match="cannot be reached"):
-        list(database.sockets_of(2**22 + 1))
+        list(packet_sockets.sockets_of(2**22 + 1))
 
 
 def test_descriptors_are_those_that_are_sockets():
     with socket.socket() as mine, open(os.devnull) as other:
-        descriptors = database._descriptors(os.getpid())
+        descriptors = packet_sockets._descriptors(os.getpid())
         assert mine.fileno() in descriptors and other.fileno() not in descriptors
 
 
 def test_a_buffer_is_as_large_as_asked():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mine:
         if os.geteuid() == 0:
-            database.resize("mine", mine, 16777216)
-            assert database.size_of(mine) == 16777216
+            packet_sockets.resize("mine", mine, 16777216)
+            assert packet_sockets.size_of(mine) == 16777216
         else:
-            assert database.size_of(mine) > 0
+            assert packet_sockets.size_of(mine) > 0
 
 
 def test_sizes_of_a_process_are_read_and_brought_to_what_is_wanted(process, monkeypatch):
     now = {}
-    monkeypatch.setattr(database, "size_of", lambda opened: now.get(opened.name[0], 212992))
-    monkeypatch.setattr(database, "resize", lambda name, _opened, size: now.update({name: size}))
+    monkeypatch.setattr(packet_sockets, "size_of", lambda opened: now.get(opened.name[0], 212992))
+    monkeypatch.setattr(
+        packet_sockets, "resize", lambda name, _opened, size: now.update({name: size})
+    )
     process({4: (socket.AF_PACKET, DEVICE), 5: (socket.AF_PACKET, ("other",) + DEVICE[1:])})
-    assert database.sizes(1) == {"vxlan0": 212992, "other": 212992}
-    database.set_sizes(1, {"vxlan0": 16777216, "gone": 8192})
+    assert packet_sockets.sizes(1) == {"vxlan0": 212992, "other": 212992}
+    packet_sockets.set_sizes(1, {"vxlan0": 16777216, "gone": 8192})
     assert now == {"vxlan0": 16777216}
-    monkeypatch.setattr(database, "resize", lambda *_arguments: pytest.fail("it has that size"))
-    database.set_sizes(1, {"vxlan0": 16777216})
+    monkeypatch.setattr(
+        packet_sockets, "resize", lambda *_arguments: pytest.fail("it has that size")
+    )
+    packet_sockets.set_sizes(1, {"vxlan0": 16777216})

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
 from ansible_collections.offload.lab.plugins.module_utils._persist import managers, plan
-from ansible_collections.offload.lab.plugins.module_utils._persist.host import (
+from ansible_collections.offload.lab.plugins.module_utils._persist.lasting import (
     is_port_of_container,
     merge,
 )

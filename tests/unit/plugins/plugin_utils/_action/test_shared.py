@@ -11,11 +11,11 @@ import time
 import pytest
 
 from ansible_collections.offload.lab.plugins.module_utils._base.errors import LabError
-from ansible_collections.offload.lab.plugins.plugin_utils._action import measure_role
+from ansible_collections.offload.lab.plugins.plugin_utils._action import shared_results
 
 
 def test_a_worker_waits_until_all_others_have_ended(tmp_path):
-    first, second = (measure_role.SharedResults(str(tmp_path), "task") for _ in "ab")
+    first, second = (shared_results.SharedResults(str(tmp_path), "task") for _ in "ab")
     first.publish("node/1", {"failed": True, "msg": "gone"})
 
     def later():
@@ -32,14 +32,14 @@ def test_a_worker_waits_until_all_others_have_ended(tmp_path):
 
 
 def test_another_task_has_other_results(tmp_path, monkeypatch):
-    monkeypatch.setattr(measure_role, "PATIENCE", 0.05)
-    measure_role.SharedResults(str(tmp_path), "first").publish("node2", {"devices": {}})
+    monkeypatch.setattr(shared_results, "PATIENCE", 0.05)
+    shared_results.SharedResults(str(tmp_path), "first").publish("node2", {"devices": {}})
     with pytest.raises(LabError, match="node2: it has not set the profile within"):
-        measure_role.SharedResults(str(tmp_path), "second").wait_for(["node2"])
+        shared_results.SharedResults(str(tmp_path), "second").wait_for(["node2"])
 
 
 def test_a_worker_whose_controller_is_gone_ends(tmp_path):
-    results = measure_role.SharedResults(str(tmp_path), "task")
+    results = shared_results.SharedResults(str(tmp_path), "task")
     results.controller = -1  # no process has it, not even one that init started
     with pytest.raises(LabError, match="the controller of this task is gone"):
         results.wait_for(["node2"])

@@ -16,7 +16,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
     read_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import with_as_found
+from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import with_as_found
 from ansible_collections.offload.lab.plugins.plugin_utils._trials.payload import checks_of
 from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.unit.builders import payload_sentences

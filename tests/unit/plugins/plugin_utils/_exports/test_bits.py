@@ -20,7 +20,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import (
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import without_fixed
+from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import without_fixed
 from ansible_collections.offload.lab.tests.instruments.simulation import curing
 from ansible_collections.offload.lab.tests.support import each_day
 from ansible_collections.offload.lab.tests.unit.builders import cure_found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import daemonset
+from ansible_collections.offload.lab.plugins.plugin_utils._exports.daemonset import daemonset
 from ansible_collections.offload.lab.tests.security import lies
 
 NODES = {"client": {"worker1"}, "server": {"worker2"}}

@@ -16,8 +16,8 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.schema impor
     SCHEMAS,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import (
-    BUILT,
     LAB,
+    LAB_PATHS,
     TENANT,
     USUAL_TENANT_PATH,
     add_forwarded,
@@ -40,7 +40,9 @@ def test_a_campaign_may_name_the_paths_of_the_table():
 def test_a_tenant_that_is_a_host_may_have_each_path_of_tenants():
     specs = yaml.safe_load((CHECKOUT / "roles/common/meta/argument_specs.yml").read_text())
     option = specs["argument_specs"]["main"]["options"]["offload_lab_tenant_path"]
-    assert option["choices"] == [path.name for path in BUILT if TENANT in path.devices]
+    assert option["choices"] == [
+        path.name for path in LAB_PATHS if not path.like and TENANT in path.devices
+    ]
     assert option["default"] == USUAL_TENANT_PATH
 
 

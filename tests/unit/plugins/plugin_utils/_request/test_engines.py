@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import (
+from ansible_collections.offload.lab.plugins.plugin_utils._request.engines import (
     available,
     engines_needed,
 )

@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_fil
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design import make_plan
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run import warnings_of
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import (
+from ansible_collections.offload.lab.plugins.plugin_utils._request.fixed import (
     warnings,
     without_fixed,
 )

@@ -13,7 +13,7 @@ from ansible_collections.offload.lab.plugins.module_utils._engines.engines impor
 from ansible_collections.offload.lab.plugins.plugin_utils._campaign.campaign_file import (
     read_campaign,
 )
-from ansible_collections.offload.lab.plugins.plugin_utils._request.campaign import engines_needed
+from ansible_collections.offload.lab.plugins.plugin_utils._request.engines import engines_needed
 from ansible_collections.offload.lab.plugins.plugin_utils._request.hosts import (
     apart,
     judge,

@@ -14,10 +14,10 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.dry_run impo
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import (
     Scatter,
-    blocks_to_find,
     components,
     goes_with,
 )
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.power import blocks_to_find
 from ansible_collections.offload.lab.tests.instruments.simulation import (
     causes,
     decisions,

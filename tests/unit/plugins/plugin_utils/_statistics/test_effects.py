@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics import effects as statistics
-from ansible_collections.offload.lab.plugins.plugin_utils._statistics.effects import (
-    detectable_factor,
-    expected_detectable,
-)
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.joint import (
     joint_p,
     table_scale,
+)
+from ansible_collections.offload.lab.plugins.plugin_utils._statistics.power import (
+    detectable_factor,
+    expected_detectable,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._statistics.signflip import (
     DRAWS,
