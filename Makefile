@@ -15,6 +15,7 @@ KERNEL_LIST = $(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,"%",$(subst $(COMM
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 ROOT := sh tools/as_root.sh
+WITHOUT_ROOT := sh tools/without_root.sh env PATH="$(BIN):$$PATH"
 # Root's PATH may lack the virtual environment; Ansible finds its own helpers beside it.
 PLAY = @$(ROOT) env PATH="$(BIN):$$PATH" sh tools/play.sh "$(abspath $(RESULTS))"
 SETTINGS = -e offload_lab_results_dir="$(abspath $(RESULTS))" -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))"
@@ -42,6 +43,9 @@ help:  ## this list
 	@echo "Usage: make TARGET [NODES=2] [NAME=lab] [CAMPAIGN=playbooks/campaigns/demo.yml] [RESULTS=results] [ENGINE=netperf]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+linux-required:
+	@sh tools/linux.sh
+
 setup: live  ## the virtual environment and the collections (done by all others)
 	@[ -x $(VENV)/bin/pip ] || sh tools/packages.sh setup
 	@sh tools/setup.sh $(VENV) best requirements/controller.txt
@@ -58,22 +62,22 @@ live:  ## the checkout where Ansible and Python find the collection
 lock:  ## pin the newest versions of requirements/*.in, with the checksums of their files
 	@sh tools/lock.sh
 
-demo: setup  ## a lab, a short campaign and its report; then everything is taken down
-	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
+demo: linux-required setup  ## a lab, a short campaign and its report; then everything is taken down
+	@$(WITHOUT_ROOT) sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
 
-integrity: setup  ## is an offload broken? payload is compared byte for byte on the lab, which is then taken down
-	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath playbooks/campaigns/integrity.yml)"
+integrity: linux-required setup  ## is an offload broken? payload is compared byte for byte on the lab, which is then taken down
+	@$(WITHOUT_ROOT) sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath playbooks/campaigns/integrity.yml)"
 
-case: setup  ## a known case, CASE=calico-4727 ... of docs/known-cases.md: a lying network card, the verdict, and the cure
-	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/case.sh "$(CASE)" "$(abspath $(RESULTS))"
+case: linux-required setup  ## a known case, CASE=calico-4727 ... of docs/known-cases.md: a lying network card, the verdict, and the cure
+	@$(WITHOUT_ROOT) sh tools/case.sh "$(CASE)" "$(abspath $(RESULTS))"
 
-study: setup  ## one of the published studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
-	@$(ROOT) env PATH="$(BIN):$$PATH" SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"
+study: linux-required setup  ## one of the published studies, STUDY=ovs_vxlan_offload ..., as demo; SHORT=1 takes minutes
+	@$(WITHOUT_ROOT) SHORT="$(SHORT)" sh tools/study.sh "$(STUDY)" "$(abspath $(RESULTS))"
 
-lab: setup  ## the nodes on this machine, their switches, tunnels and tenants
+lab: linux-required setup  ## the nodes on this machine, their switches, tunnels and tenants
 	$(PLAY) playbooks/nodes.yml playbooks/lab.yml
 
-measure: setup  ## measure CAMPAIGN on the lab; a stopped campaign goes on
+measure: linux-required setup  ## measure CAMPAIGN on the lab; a stopped campaign goes on
 	$(PLAY) playbooks/measure.yml $(SETTINGS)
 
 report: setup  ## the report of CAMPAIGN, from RESULTS
@@ -82,20 +86,20 @@ report: setup  ## the report of CAMPAIGN, from RESULTS
 watch:  ## the report of CAMPAIGN while it runs, as text; report.html in a browser reloads itself
 	@watch -t -n 5 cat "$(RESULTS)/$$(sed -n 's/^name: *//p' "$(CAMPAIGN)")/report.txt"
 
-teardown: setup  ## remove the lab and its nodes
+teardown: linux-required setup  ## remove the lab and its nodes
 	$(PLAY) playbooks/teardown.yml playbooks/nodes_absent.yml
 
-machines: setup machines-packages  ## two virtual machines on this machine, and a lab of them; see docs/virtual-machines.md
+machines: linux-required setup machines-packages  ## two virtual machines on this machine, and a lab of them; see docs/virtual-machines.md
 	$(PLAY) playbooks/machines.yml
 	$(PLAY) playbooks/lab.yml
 
-machines-demo: setup machines-packages  ## demo in two virtual machines: the kernel datapath; slow without KVM
+machines-demo: linux-required setup machines-packages  ## demo in two virtual machines: the kernel datapath; slow without KVM
 	@$(ROOT) env PATH="$(BIN):$$PATH" sh tools/demo.sh "$(abspath $(RESULTS))" "$(abspath $(CAMPAIGN))"
 
 machines-absent: setup  ## remove the virtual machines
 	$(PLAY) playbooks/machines_absent.yml
 
-kernels: setup machines-packages  ## CAMPAIGN under KERNELS=linux-image-...,linux-image-... in virtual machines, one report; a stopped one goes on
+kernels: linux-required setup machines-packages  ## CAMPAIGN under KERNELS=linux-image-...,linux-image-... in virtual machines, one report; a stopped one goes on
 	$(PLAY) playbooks/kernels.yml -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))" \
 		-e offload_lab_kernels_output="$(abspath $(RESULTS))/kernels" -e '{"offload_lab_kernels": [$(KERNEL_LIST)]}'
 
@@ -176,8 +180,8 @@ docs: setup-test  ## the documentation as a site, in .build/docs/html
 nox: setup-test  ## the checks of Ansible's community: unwanted files, licences, build, import as Galaxy does
 	@$(BIN)/nox --sessions extra-checks license-check build-import-check
 
-release: setup-test  ## the tarball of the last commit, imported as Galaxy does, installed, tried, with checksums; DEMO=no
-	@DEMO=$(DEMO) sh tools/release/release.sh $(BIN)
+release: setup-test  ## collection, execution environment, site and example report of the last commit, checked; DEMO=no CHECKS=no
+	@DEMO=$(DEMO) CHECKS=$(CHECKS) sh tools/release/release.sh $(BIN)
 
 clean:  ## remove what set-up and tests made here, but not results/
 	rm -rf $(VENV) .build .cache tests/output

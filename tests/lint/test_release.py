@@ -39,12 +39,29 @@ def test_entry_points_of_roles_say_since_when_they_are_there(path):
     assert [name for name, spec in specs.items() if "version_added" not in spec] == []
 
 
+def test_the_changelog_says_what_is_stable():
+    summary = yaml.safe_load((CHECKOUT / "changelogs/fragments/1.0.0.yml").read_text())
+    text = " ".join(summary["release_summary"].split())
+    assert "Stable from 1.0.0 on" in text and "Not stable" in text
+    assert "releases" in yaml.safe_load((CHECKOUT / "changelogs/changelog.yaml").read_text())
+
+
+def test_versions_agree():
+    citation = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text())
+    assert citation["version"] == GALAXY["version"]
+
+
 @pytest.mark.nightly
 def test_the_changelog_renders(tmp_path):
     for name in ("galaxy.yml", "changelogs", "plugins", "roles", "meta", "CHANGELOG.md"):
         run(["cp", "-r", CHECKOUT / name, tmp_path])
     run(
-        ["python", CHECKOUT / "tools/release/render_changelog.py", "antsibull-changelog"],
+        [
+            "python",
+            CHECKOUT / "tools/release/render_changelog.py",
+            "antsibull-changelog",
+            "2000-01-01",
+        ],
         cwd=tmp_path,
     )
     text = (tmp_path / "CHANGELOG.md").read_text()

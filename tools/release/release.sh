@@ -1,6 +1,7 @@
 #!/bin/sh
-# What a release is made of, from the last commit: built, checked as Galaxy does, installed into an empty path, tried
-# from there, and checksums beside it: release.sh BIN_FOLDER (DEMO=no leaves out the demo, which needs root or sudo)
+# All files of a release, from the last commit: the collection, checked as Galaxy does and tried, the definition of the
+# execution environment, the site, and an example report: release.sh BIN_FOLDER. DEMO=no leaves out the demo; CHECKS=no leaves
+# out "make matrix": antsibull-nox, ansible-lint, sanity and unit tests on all ansible-cores, an hour.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=$1
@@ -9,20 +10,26 @@ export PATH
 checkout=$PWD
 made=$PWD/.build/release
 rm -rf "$made"
-mkdir -p "$made/source" "$made/installed"
+mkdir -p "$made/source" "$made/installed" "$made/example"
 
 step() {
     echo "== $1"
 }
 
-step "Build, from the last commit"
+step "The changelog, rendered, and the collection, from the last commit"
 [ -z "$(git status --porcelain)" ] || echo "Note: uncommitted changes are not in the release."
 git archive HEAD | tar -x -C "$made/source"
+cp -r "$made/source" "$made/rendered"
+(cd "$made/rendered" && "$bin/python" "$checkout/tools/release/render_changelog.py" "$bin/antsibull-changelog" "$(date +%F)")
+cp "$made/rendered/CHANGELOG.md" "$made/source/CHANGELOG.md"
+cp "$made/rendered/changelogs/changelog.yaml" "$made/source/changelogs/changelog.yaml"
+rm -rf "$made/rendered" "$made/source/changelogs/fragments"
 (cd "$made/source" && "$bin/ansible-galaxy" collection build --output-path "$made")
+cp "$made/source/CHANGELOG.md" "$made/source/changelogs/changelog.yaml" "$made/"
 tarball=$(ls "$made"/*.tar.gz)
-
-step "The changelog, rendered"
-(cd "$made/source" && "$bin/python" tools/release/render_changelog.py "$bin/antsibull-changelog")
+name=${tarball##*/}
+version=${name#offload-lab-}
+version=${version%.tar.gz}
 
 step "Import, as Galaxy does"
 sh tools/setup.sh .cache/importer best requirements/release.txt
@@ -49,6 +56,33 @@ if [ "${DEMO:-yes}" = yes ]; then
         sh "$installed/tools/demo.sh" "$made/results" "$made/campaign.yml"
 fi
 
+step "The definition of the execution environment"
+"$bin/ansible-builder" create -f awx/execution-environment.yml -c "$made/execution-environment" >"$made/builder.log" 2>&1 || {
+    cat "$made/builder.log" >&2
+    exit 1
+}
+tar -czf "$made/execution-environment-$version.tar.gz" -C "$made" execution-environment
+
+step "The site"
+make -s docs
+tar -czf "$made/site-$version.tar.gz" -C .build/docs html
+
+step "An example report, of a recorded demo"
+tar -xJf tests/unit/recorded/whole/results.tar.xz -C "$made/example"
+PYTHONPATH=.build/live "$bin/python" tools/release/example_report.py "$made/example" "$made/example-report-$version.html"
+
+if [ "${CHECKS:-yes}" = yes ]; then
+    step "What Galaxy and the community check, and sanity on all ansible-cores (an hour)"
+    sh tools/matrix.sh
+fi
+
 step "Checksums"
-(cd "$made" && sha256sum -- *.tar.gz | tee SHA256SUMS)
-echo "Release: $tarball"
+(cd "$made" && sha256sum -- *"$version"* | tee SHA256SUMS)
+cat <<END
+
+Release $version is in $made. Nothing is published. A person with the keys types:
+
+    git tag -s v$version -m "offload.lab $version" && git push origin v$version
+    ansible-galaxy collection publish $tarball
+    gh release create v$version --verify-tag --notes-file $made/CHANGELOG.md $made/*$version* $made/SHA256SUMS
+END

@@ -4,7 +4,7 @@
 """Render the changelog of a copy of the sources, as Markdown and as reST, and refuse what is not
 rendered.
 
-render_changelog.py ANTSIBULL_CHANGELOG, in the folder of the copy: it is released there.
+render_changelog.py ANTSIBULL_CHANGELOG DATE, in the folder of the copy: it is released there.
 """
 
 from __future__ import annotations
@@ -13,44 +13,66 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 NOT_RENDERED = re.compile(r"\b[CIBMOVEP]\([^)]*\)|system-message|Problematic")
-NOT_YET = re.compile(r"^(bugfixes|breaking_changes):", re.MULTILINE)
+REPAIRS = ("bugfixes", "breaking_changes")
 
 
-def main(program: str) -> None:
-    """Release in this folder in both formats, and look for what stayed markup."""
-    if not Path(
-        "changelogs/changelog.yaml"
-    ).exists():  # before the first release nothing was broken for anybody
-        early = [
-            path.name
-            for path in Path("changelogs/fragments").iterdir()
-            if NOT_YET.search(path.read_text())
-        ]
-        if early:
-            sys.exit(
-                f"bugfixes or breaking changes of what was never released: {', '.join(sorted(early))}"
-            )
-    config = Path("changelogs/config.yaml")
-    config.write_text(config.read_text().replace("output_formats:\n", "output_formats:\n  - rst\n"))
-    subprocess.run(
-        ["git", "init", "--quiet"], check=True
-    )  # antsibull-changelog asks git which files are there
-    subprocess.run([program, "release", "--date", "2000-01-01"], check=True)
+def _releases() -> dict[str, Any]:
+    """Return the releases of changelogs/changelog.yaml, by version."""
+    releases: dict[str, Any] = yaml.safe_load(Path("changelogs/changelog.yaml").read_text())[
+        "releases"
+    ]
+    return releases
+
+
+def _leave_out_repairs() -> None:
+    """Remove repairs from the fragments: before the first release nothing was broken for anybody."""
+    for path in sorted(Path("changelogs/fragments").iterdir()):
+        sections = yaml.safe_load(path.read_text())
+        kept = {name: value for name, value in sections.items() if name not in REPAIRS}
+        if not kept:
+            path.unlink()
+        elif kept != sections:
+            path.write_text(yaml.safe_dump(kept))
+
+
+def _render(program: str, date: str) -> None:
+    """Release the version of galaxy.yml, or render it again where it is released."""
+    version = yaml.safe_load(Path("galaxy.yml").read_text())["version"]
+    releases = _releases()
+    if not releases:
+        _leave_out_repairs()
+    step = ["generate"] if version in releases else ["release", "--date", date]
+    # antsibull-changelog asks git which files are there.
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    subprocess.run([program, *step], check=True)
+
+
+def _check() -> None:
+    """Exit where markup stayed in a changelog, or the reST is not valid."""
     for name in ("CHANGELOG.md", "CHANGELOG.rst"):
         markers = NOT_RENDERED.findall(Path(name).read_text())
         if markers:
             sys.exit(
                 f"{name}: not rendered: {', '.join(markers[:5])}. Write reST in changelogs/fragments: ``code``."
             )
-    reread = subprocess.run(
-        [sys.executable, "-m", "docutils", "--report=2", "--halt=2", "CHANGELOG.rst", "/dev/null"],
-        check=False,
-    )
+    docutils = [sys.executable, "-m", "docutils", "--report=2", "--halt=2"]
+    reread = subprocess.run([*docutils, "CHANGELOG.rst", "/dev/null"], check=False)
     if reread.returncode:
         sys.exit("CHANGELOG.rst is not valid reST.")
 
 
+def main(program: str, date: str) -> None:
+    """Release in this folder in both formats, and look for what stayed markup."""
+    config = Path("changelogs/config.yaml")
+    config.write_text(config.read_text().replace("output_formats:\n", "output_formats:\n  - rst\n"))
+    _render(program, date)
+    _check()
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -59,6 +59,21 @@ WITHOUT_PRIVILEGES = (
 )
 
 
+# In a user namespace of one user alone, user nobody has no number there.
+WITHOUT_CAPABILITIES = ("setpriv", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--")
+
+
+def has_nobody(uid_map: str) -> bool:
+    """Return whether user nobody has a number in a user namespace with this ``/proc/self/uid_map``."""
+    ranges = [list(map(int, line.split())) for line in uid_map.splitlines()]
+    return any(first <= int(NOBODY) < first + count for first, _outside, count in ranges)
+
+
+def _without_privileges() -> Sequence[str]:
+    with open("/proc/self/uid_map", encoding="ascii") as stream:
+        return WITHOUT_PRIVILEGES if has_nobody(stream.read()) else WITHOUT_CAPABILITIES
+
+
 def _limits() -> list[str]:
     return ["prlimit", *(f"--{name}={value}" for name, value in LIMITS.items()), "--"]
 
@@ -74,7 +89,7 @@ def _scope() -> list[str]:
 
 def command(argv: Sequence[str]) -> list[str]:
     """Return the command line that becomes ``argv``, confined."""
-    return [*_scope(), *_limits(), *WITHOUT_PRIVILEGES, *argv]
+    return [*_scope(), *_limits(), *_without_privileges(), *argv]
 
 
 def environment() -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Iterable, NamedTuple, Sequence, TypedDict
 
 from .._base.errors import InputError
 from .._base.steps import Step, batch
+from .._host.script import ISOLATED, PYTHON
 from .node import (
     DEVICE,
     INNER_BRIDGE,
@@ -36,6 +37,8 @@ RUN_DIRECTORIES = ("lock", "netns", "openvswitch", "offload-lab")
 # Where the machine lacks a directory to mount on, we make it and leave this file in it: only then
 # is it removed.
 MARKER = ".offload-lab-mountpoint"
+# In a user namespace /proc/sys/kernel/hostname belongs to a user without a number.
+NAME_HOST = (PYTHON, ISOLATED, "-c", "import socket, sys; socket.sethostname(sys.argv[1])")
 # The first device is inside; packets that leave by another have the address of that one.
 MASQUERADE = f"""table ip offload_lab {{
   chain postrouting {{
@@ -246,10 +249,9 @@ def make_namespaces(new: Iterable[str]) -> list[Step]:
                     f"--uts={folder}/uts",
                     "--propagation",
                     "slave",
-                    "tee",
-                    "/proc/sys/kernel/hostname",
+                    *NAME_HOST,
+                    node,
                 ],
-                node,
                 each_cpu=True,
             ),
             Step(enter(node, ["mount", "--all", "--fstab", folder + "/fstab"])),

@@ -132,7 +132,7 @@ def test_a_lab_from_nothing():
         for line in (
             "tee /run/offload-lab/{0}/fstab",
             "unshare --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts --propagation slave "
-            "tee /proc/sys/kernel/hostname",
+            "python3 -IS -c import socket, sys; socket.sethostname(sys.argv[1]) {0}",
             "nsenter --net=/run/netns/{0} --mount=/run/offload-lab/{0}/mnt --uts=/run/offload-lab/{0}/uts -- "
             "mount --all --fstab /run/offload-lab/{0}/fstab",
         )
@@ -143,7 +143,6 @@ def test_a_lab_from_nothing():
         "touch /run/offload-lab/a-node1/ready /run/offload-lab/a-node2/ready",
     ]
     assert "netns add a-fabric" in texts(steps)
-    assert "a-node2" in texts(steps)  # the host name
 
 
 def with_nic(state, fault):
