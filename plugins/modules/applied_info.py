@@ -73,7 +73,10 @@ devices:
       description: The settings that are no longer as they were applied, with C(kind), C(name), C(applied) and C(now).
       type: list
       elements: dict
-  sample: [{device: eth0, settings: 2, missing: false, drifted: []}]
+    programs:
+      description: The BPF programs of others at this device now, their names by hook such as C(xdp).
+      type: dict
+  sample: [{device: eth0, settings: 2, missing: false, drifted: [], programs: {}}]
 """
 
 import time
@@ -82,6 +85,8 @@ from typing import cast
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.module import Returned, run_module
+from ..module_utils._kinds.xdp import OURS
+from ..module_utils._observe import conditions
 from ..module_utils._restore import applied, identity, settings, snapshot
 
 
@@ -97,8 +102,19 @@ def state(module: AnsibleModule) -> Returned:
         "since": kept["since"],
         "age_s": max(0.0, time.time() - kept["since"]),
         "rebooted": rebooted,
-        "devices": applied.drift(devices.items, now) + applied.drift(devices.gone, []),
+        "devices": [
+            {**row, "programs": foreign_programs(row["device"])}
+            for row in applied.drift(devices.items, now) + applied.drift(devices.gone, [])
+        ],
     }
+
+
+def foreign_programs(device: str) -> dict[str, str]:
+    """Return the names of the BPF programs of others at a device, by hook."""
+    space, _slash, name = device.rpartition("/")
+    listed = conditions.programs([{"name": name, "netns": space or None}])
+    names = {hook: str(program.get("name")) for hook, program in listed.get(device, {}).items()}
+    return {hook: program for hook, program in names.items() if program != OURS}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 from xml.etree import ElementTree
 
 from .._untrusted.texts import printable
@@ -33,6 +33,7 @@ class DriftedDevice(TypedDict):
     missing: bool  # the device is not there
     drifted: list[Setting]
     settings: int  # that were applied
+    programs: NotRequired[dict[str, str]]  # BPF programs of others: names by hook
 
 
 class AppliedHost(TypedDict):
@@ -77,6 +78,11 @@ def _device_lines(device: DriftedDevice) -> Iterator[str]:
         yield f"  {device['device']} {_row(row)}"
 
 
+def _program_lines(device: DriftedDevice) -> Iterator[str]:
+    for hook, program in (device.get("programs") or {}).items():
+        yield f"  {device['device']}: a BPF program of others, {program}, is attached ({hook})"
+
+
 def _host_lines(name: str, host: AppliedHost | None) -> Iterator[str]:
     if host is None:
         yield f"{name}: could not be read"
@@ -91,6 +97,7 @@ def _host_lines(name: str, host: AppliedHost | None) -> Iterator[str]:
     yield f"{name}: {how} as they were applied on {_since(host)}"
     for device in host["devices"]:
         yield from _device_lines(device)
+        yield from _program_lines(device)
 
 
 def text(hosts: Mapping[str, AppliedHost | None]) -> str:

@@ -19,14 +19,27 @@ HOSTS = {
         "rebooted": True,
         "devices": [
             {"device": "eth1", "settings": 12, "missing": False, "drifted": [ROW, LOST]},
-            {"device": "t1/veth0", "settings": 2, "missing": True, "drifted": []},
+            {
+                "device": "t1/veth0",
+                "settings": 2,
+                "missing": True,
+                "drifted": [],
+            },
         ],
     },
     "node2": {
         "since": 1763769600.0,
         "age_s": 60.0,
         "rebooted": False,
-        "devices": [{"device": "eth1", "settings": 3, "missing": False, "drifted": []}],
+        "devices": [
+            {
+                "device": "eth1",
+                "settings": 3,
+                "missing": False,
+                "drifted": [],
+                "programs": {"xdp": "theirs"},
+            }
+        ],
     },
     "node3": {"since": None, "age_s": None, "rebooted": False, "devices": []},
     "node4": {"unreachable": True, "msg": "no route"},
@@ -41,6 +54,7 @@ def test_text():
         "  eth1 rps rx-7: applied f, is not there",
         "  t1/veth0: the device is not there",
         "node2: all 3 settings are as they were applied on 2025-11-22 (today)",
+        "  eth1: a BPF program of others, theirs, is attached (xdp)",
         "node3: nothing was applied",
         "node4: could not be read",
     ]
