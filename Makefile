@@ -99,9 +99,11 @@ machines-demo: linux-required setup machines-packages  ## demo in two virtual ma
 machines-absent: setup  ## remove the virtual machines
 	$(PLAY) playbooks/machines_absent.yml
 
-kernels: linux-required setup machines-packages  ## CAMPAIGN under KERNELS=linux-image-...,linux-image-... in virtual machines, one report; a stopped one goes on
+kernels: linux-required setup machines-packages  ## CAMPAIGN under KERNELS=linux-image-...,linux-image-... in virtual machines, one report; GOOD= BAD= searches between; a stopped one goes on
 	$(PLAY) playbooks/kernels.yml -e offload_lab_campaign_file="$(abspath $(CAMPAIGN))" \
-		-e offload_lab_kernels_output="$(abspath $(RESULTS))/kernels" -e '{"offload_lab_kernels": [$(KERNEL_LIST)]}'
+		-e offload_lab_kernels_output="$(abspath $(RESULTS))/kernels" $(if $(KERNELS),-e '{"offload_lab_kernels": [$(KERNEL_LIST)]}') \
+		$(if $(GOOD)$(BAD),-e '{"offload_lab_kernel_good": "$(GOOD)"$(COMMA) "offload_lab_kernel_bad": "$(BAD)"}') \
+		$(if $(SLOWER),-e offload_lab_kernel_slower_percent="$(SLOWER)")
 
 machines-cache-absent: setup  ## remove the images and kernels that are kept for virtual machines
 	$(PLAY) playbooks/machines_cache_absent.yml

@@ -46,7 +46,7 @@ EVERYWHERE = {
     "visit",
 }
 # Their results from folders are tested without Ansible too, in tests/unit.
-FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_report"}
+FROM_FOLDERS = {"compare", "history", "import_logs", "kernels_bisect", "kernels_report"}
 # tests/system and tests/molecule run their modules on labs and in containers each day.
 ON_LABS = {"applied", "applied_info", "discover_info", "persist"}
 # By day a target strikes some of its blows, at night these strike all.
