@@ -23,7 +23,7 @@ from .change import NodeReader
 from .devices import by_namespace, parse_devices
 from .feature import FEATURE
 from .kind import Described, DeviceKind, Item
-from .kinds import DEVICE_KINDS, HOST_KINDS
+from .kinds import DEVICE_KINDS, OF_HOST
 from .rss import check_flow_types
 
 OTHERS = [kind for kind in DEVICE_KINDS.values() if kind is not FEATURE]
@@ -128,8 +128,8 @@ def host_item() -> Item:
     """
     item: Item = {}
     reader = NodeReader()
-    for kind in HOST_KINDS:
-        state = kind.read({HOST: kind.settings}, None, reader)[HOST]
+    for kind in OF_HOST:
+        state = kind.read({HOST: kind.settings or []}, None, reader)[HOST]
         kept = kind.kept(kind.described(state))
         if kept:
             item[kind.kept_as] = kept

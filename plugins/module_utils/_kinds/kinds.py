@@ -33,6 +33,7 @@ from .napi import (
     NAPI_THREADED,
     THREADED,
 )
+from .ovs import OVS
 from .rss import RSS_WEIGHTS, RX_FLOW_HASH
 from .steering import IRQ_AFFINITY, RFS, RPS, XPS
 from .sysfs import Sysfs
@@ -72,6 +73,7 @@ IN_ORDER: list[Kind] = [
     TCP_RMEM,
     TCP_WMEM,
     TCP_CONGESTION_CONTROL,
+    OVS,
     TUNNEL_CSUM,
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in IN_ORDER}
@@ -80,6 +82,8 @@ DEVICE_KINDS: dict[str, DeviceKind] = {
     kind.group: kind for kind in IN_ORDER if isinstance(kind, DeviceKind)
 }
 HOST_KINDS = [kind for kind in IN_ORDER if isinstance(kind, HostKind)]
+# What a snapshot keeps of a host as a whole.
+OF_HOST: list[DeviceKind] = [*HOST_KINDS, OVS]
 # The kinds of module steering; module ethtool sets all.
 STEERING = [group for group, kind in DEVICE_KINDS.items() if kind.program != "ethtool"]
 # What of a device is read as files of sysfs.

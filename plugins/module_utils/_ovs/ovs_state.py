@@ -19,6 +19,7 @@ from .._base.network import OWNER
 from .._base.steps import Step
 from .tables import Row, optional
 
+SET_MARK = OWNER + "-set-"  # in external_ids of Open_vSwitch, with the key that we have set
 TIMEOUT = 60  # seconds; the userspace datapath takes 18 ms to let go of a port
 NOT_OURS = "the {0} exists and is not ours ({1}), so the lab does not change it"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")

@@ -168,7 +168,11 @@ def _removals(state: SwitchSeen, name: str) -> list[ovs_state.Command]:
         commands.append(["del-br", name])
     if TSO_MARK in ids:
         commands.append(["remove", "Open_vSwitch", ".", "other_config", TSO])
-    marks = [mark for mark in (OWNER, TSO_MARK) if mark in ids]
+    settings = sorted(mark for mark in ids if mark.startswith(ovs_state.SET_MARK))
+    for mark in settings:
+        key = mark[len(ovs_state.SET_MARK) :]
+        commands.append(["remove", "Open_vSwitch", ".", "other_config", key])
+    marks = [mark for mark in (OWNER, TSO_MARK) if mark in ids] + settings
     if marks:
         commands.append(["remove", "Open_vSwitch", ".", "external_ids", *marks])
     return commands

@@ -18,6 +18,7 @@ from ...module_utils._kinds.devices import devices_of_classes
 from ...module_utils._kinds.feature import plan_features
 from ...module_utils._kinds.kind import NODE
 from ...module_utils._kinds.kinds import DEVICE_KINDS, HOST_KINDS
+from ...module_utils._kinds.ovs import OVS
 from .._untrusted.texts import comment, is_strict, printable
 
 # The kernel's name of a feature that ethtool lists under another one.
@@ -121,6 +122,8 @@ def _of_host(groups: Mapping[str, Any]) -> list[str]:
     for kind in HOST_KINDS:
         for text in kind.assigned(groups.get(kind.group, {})):
             lines.append(f"sysctl {text}, which is not a setting of a device")
+    for key, value in groups.get(OVS.group, {}).items():
+        lines.append(f"other_config:{key}={value} of Open vSwitch: set offload_lab_ovs_settings")
     for name, level in groups.get(GROUP, {}).items():
         lines.append(f"command {name} at {level}, which only offload_lab_commands describes")
     return lines
