@@ -125,7 +125,7 @@ def test_a_factor_of_a_campaign():
 
 
 def test_the_switch_takes_its_keys_away():
-    seen = {
+    switch = {
         "db": True,
         "vswitchd": True,
         "ovs": {
@@ -134,6 +134,6 @@ def test_the_switch_takes_its_keys_away():
             "ports": {},
         },
     }
-    [step] = switch_plan.plan_absent(seen, "br-int", switch_plan.service_of())
+    [step] = switch_plan.plan_absent(switch, "br-int", switch_plan.service_of())
     root = ["remove", "Open_vSwitch", "."]
     assert step.argv[-11:] == [*root, "other_config", "max-idle", "--", *root, "external_ids", MARK]
