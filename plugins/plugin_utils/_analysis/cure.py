@@ -133,6 +133,7 @@ class Cure(NamedTuple):
     paths: list[str]  # on which something is to blame
     rate: float  # of the trials under the rarest blame that were in trouble
     uncut_too: bool  # whether packets are broken, too, that no device cuts
+    of_tcp: bool  # whether TCP was in trouble wherever something was
     often: bool  # whether the fault strikes so often that a check of one second shows it
 
 
@@ -174,6 +175,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]
         uncut_too=nothing_passes
         or _strikes_small(troubled)
         or _strikes_uncut(plan, checks, blames),
+        of_tcp=_break_tcp(troubled),
         often=nothing_passes or strike_often(troubled),
     )
 
@@ -205,6 +207,11 @@ def _strikes_uncut(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[
         profiles = varied(at(checks.planned, where))
         for blame in blamed:
             tallies += _under(plan, {**blame.settings, **cuts}, profiles)
+    return _break_tcp(tallies)
+
+
+def _break_tcp(tallies: Sequence[Tally]) -> bool:
+    """Return whether there are trials, and TCP was in trouble in each of them."""
     return bool(tallies) and all(map(each_breaks_tcp, tallies))
 
 

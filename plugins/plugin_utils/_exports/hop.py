@@ -4,8 +4,8 @@
 """The campaigns that follow a cure. Pure.
 
 One asks at which hop a setting breaks: it is varied at each class of devices and at each end
-separately. The other one asks which feature of a group breaks: ``tx`` and ``tso`` stand for several
-of the kernel's features, and each is varied separately.
+separately. Two ask which feature of a group breaks: ``tx`` and ``tso`` stand for several of the
+kernel's features. First the features are varied that cut the path's TCP, then each of them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
+from .._analysis.blame import OF_SINGLES
+from .._analysis.cure import OF_TROUBLE
 from .._campaign.factors import ENDS, FactorEntry
 from .._campaign.interim import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
 from .._campaign.plan_file import paths_of
+from .._statistics.rules import ALPHA
 from .._trials.payload import SHORTEST
 
 TROUBLED = 8.0  # trials in trouble that each profile should have if it does not cure
@@ -94,6 +97,18 @@ def blocks_for(rate: float) -> int:
     if rate >= NEARLY_EACH:
         return FEWEST_BLOCKS
     return min(MOST_BLOCKS, math.ceil(TROUBLED / max(rate, TROUBLED / MOST_BLOCKS)))
+
+
+def fewest_blocks(profiles: int, broken: int, tests: int) -> int:
+    """Return in how many blocks one of these tests shows a fault: ``broken`` of the profiles are in
+    trouble in each trial, and the others in none.
+    """
+    level = ALPHA * OF_TROUBLE * OF_SINGLES / tests
+    return next(
+        blocks
+        for blocks in itertools.count(2)
+        if math.comb(profiles * blocks, broken * blocks) * level > 1
+    )
 
 
 def seconds_for(plan: Plan, rate: float, often: bool) -> float:
@@ -233,6 +248,58 @@ def bits_campaign(
             NAMED_BLOCKS, blocks_for(rate) // 2
         ),  # each feature is on in half of the profiles
         "control_visits": 2,  # all off is the one profile without the feature that others need
+        "paths": paths,
+        "mtus": list(plan["mtus"]),
+        "factors": factors,
+        "workloads": ["payload"],
+        "duration": seconds_for(plan, rate, often),
+        "confirm": 0,
+    }
+
+
+def _cut_tcp(plan: Plan, paths: Sequence[str]) -> list[str]:
+    """Return the features with which a device cuts the TCP of these paths."""
+    tunnels = _of_tunnels(plan, paths)
+    if tunnels:
+        return tunnels
+    return list(TCP) if _cuts_ipv6(plan, paths) else [TCP[0]]
+
+
+def _without_each(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return all off, all on, and all but each of several factors."""
+    on = dict.fromkeys(names, "on")
+    profiles = {"all_off": dict.fromkeys(names, "off"), "all_on": on}
+    if len(names) > 1:
+        profiles.update((f"not_{name}", {**on, name: "off"}) for name in names)
+    return profiles
+
+
+def likely_campaign(
+    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0, often: bool = False
+) -> FollowUp | None:
+    """Return the campaign that varies only the features with which a device cuts the TCP of these paths;
+    None where the cure is no single group, or the fault does not strike nearly each trial.
+
+    Its profiles are named before it begins, so one of them that is clean is confirmed. All other
+    features stay unchanged on the hosts.
+    """
+    paths = list(paths)
+    groups = [factor for factor in plan["factors"] if factor["name"] in off]
+    single = len(groups) == 1 and groups[0]["settings"] in [[name] for name in GROUPS]
+    if not single or rate < NEARLY_EACH:
+        return None
+    factors: list[FactorEntry] = [
+        {**entry, "needs": []} for entry in _factors(groups[0], _cut_tcp(plan, paths))
+    ]
+    names = [factor["name"] for factor in factors]
+    profiles = _without_each(names)
+    return {
+        "name": f"{plan['name']}-likely"[:64],
+        "design": "profiles",
+        "control": "all_off",
+        "profiles": profiles,
+        "blocks": fewest_blocks(len(profiles), len(names), len(names) * len(paths)),
+        "control_visits": 1,
         "paths": paths,
         "mtus": list(plan["mtus"]),
         "factors": factors,

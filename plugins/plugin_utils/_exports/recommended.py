@@ -7,23 +7,29 @@ is confirmed; or the cure of what a check of the payload found to be broken. Pur
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, NotRequired, TypedDict
 
-from .._analysis.blame import OF_SINGLES, chains, holds, number_of_tests, singles
-from .._analysis.cure import OF_TROUBLE, Cure
+from .._analysis.blame import chains, holds, number_of_tests, singles
+from .._analysis.cure import Cure
 from .._analysis.result import Recommendation, SetEffect
 from .._campaign.factors import ENDS, FactorEntry, all_off, all_on, settings_of
 from .._campaign.forwarding import lacking
 from .._campaign.nouns import Factor, Levels, Plan
 from .._campaign.plan_file import paths_of
-from .._statistics.rules import ALPHA
 from .._store.manifest import Manifest, NodeState, all_before, driver_of
 from .._untrusted.texts import comment, dump_variables
-from .hop import NEARLY_EACH, FollowUp, bits_campaign, blocks_for, hop_campaign, seconds_for
+from .hop import (
+    NEARLY_EACH,
+    FollowUp,
+    bits_campaign,
+    blocks_for,
+    fewest_blocks,
+    hop_campaign,
+    likely_campaign,
+    seconds_for,
+)
 
 HEAD = """\
 # What campaign {name} recommends. Apply it: ansible-playbook offload.lab.apply -e @recommended.yml
@@ -67,6 +73,7 @@ class Cured(ChosenSettings):
     cures: Cures
     again: FollowUp
     hop: FollowUp | None
+    likely: FollowUp | None
     bits: FollowUp | None
 
 
@@ -80,6 +87,7 @@ class RecommendedSettings(ChosenSettings):
     cures: NotRequired[Cures]
     again: NotRequired[FollowUp]
     hop: NotRequired[FollowUp | None]
+    likely: NotRequired[FollowUp | None]
     bits: NotRequired[FollowUp | None]
     date: str | None
     kernels: dict[str, str]
@@ -137,13 +145,7 @@ def _fewest_again(plan: Plan, profiles: Mapping[str, Levels]) -> int:
     in trouble in each trial, the others in none.
     """
     under = [_names_under(plan, dict(condition), profiles) for condition in singles(plan)]
-    tests = number_of_tests(under, profiles)
-    level = ALPHA * OF_TROUBLE * OF_SINGLES / (tests * len(plan["paths"]))
-    return next(
-        blocks
-        for blocks in itertools.count(2)
-        if math.comb(len(profiles) * blocks, blocks) * level > 1
-    )
+    return fewest_blocks(len(profiles), 1, number_of_tests(under, profiles) * len(plan["paths"]))
 
 
 def _names_under(
@@ -178,6 +180,16 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) ->
     }
 
 
+def _of_features(cure: Cure, plan: Plan) -> tuple[FollowUp | None, FollowUp | None]:
+    """Return the campaigns of the likely features and of all features; None where packets are broken
+    that no device cuts.
+    """
+    if cure.uncut_too:
+        return None, None
+    asked = (plan, cure.off, cure.paths, cure.rate, cure.often)
+    return likely_campaign(*asked) if cure.of_tcp else None, bits_campaign(*asked)
+
+
 def _cure(cure: Cure, plan: Plan) -> Cured:
     """Return what is recommended where something is broken.
 
@@ -190,6 +202,7 @@ def _cure(cure: Cure, plan: Plan) -> Cured:
     chooses = chains(plan) and APPLIED not in plan["profiles"]
     confirmed = clean and plan["design"] == "profiles" and not chooses
     changes = {name: cure.levels[name] for name in cure.off}
+    likely, bits = _of_features(cure, plan)
     return {
         "profile": cure.profile or "cure",
         "confirmed": confirmed,
@@ -204,9 +217,8 @@ def _cure(cure: Cure, plan: Plan) -> Cured:
         },
         "again": again(plan, cure.levels, cure.rate, cure.often),
         "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
-        "bits": None
-        if cure.uncut_too
-        else bits_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
+        "likely": likely,
+        "bits": bits,
     }
 
 

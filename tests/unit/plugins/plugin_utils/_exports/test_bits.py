@@ -17,6 +17,7 @@ from ansible_collections.offload.lab.plugins.plugin_utils._campaign.design impor
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.hop import (
     bits_campaign,
     hop_campaign,
+    likely_campaign,
 )
 from ansible_collections.offload.lab.plugins.plugin_utils._exports.recommended import recommendation
 from ansible_collections.offload.lab.plugins.plugin_utils._paths.lab_paths import with_own
@@ -158,6 +159,53 @@ def test_a_card_that_drops_what_is_cut_inside_a_tunnel_is_cured_by_one_feature()
     again = make_plan(read_campaign(recommended["again"]), "")
     checks = curing.measured(curing.Machine(faults, "none", 1, 2), again)
     assert recommendation(NOTHING, again, None, cure_found(again, checks))["confirmed"] is True
+
+
+def likely(group="tx", **campaign_keys):
+    """Return the plan that varies what a device cuts the path's TCP with, at the underlay of the client."""
+    seed = campaign_keys.pop("seed", 1)
+    first = make_plan(read_campaign({**ASKED, **campaign_keys}), "")
+    hop = make_plan(read_campaign(hop_campaign(first, [group], first["paths"])), "")
+    asked = likely_campaign(hop, [f"{group}{AT}"], hop["paths"])
+    return make_plan(read_campaign({**asked, "seed": seed}), "")
+
+
+@pytest.mark.parametrize(
+    ("plan", "feature"),
+    [
+        (likely(), TUNNEL),
+        (likely(), f"tx-udp_tnl-csum-segmentation{AT}"),
+        (likely("tso", paths=["physical"]), f"tx-tcp6-segmentation{AT}"),
+    ],
+)
+def test_the_feature_that_cuts_the_tcp_of_the_path_is_confirmed_at_once(plan, feature):
+    assert len(plan["visits"]) == 8
+    checks = curing.measured(curing.Machine({(feature,): 1.0}, "none", 1, 2), plan)
+    recommended = recommendation(NOTHING, plan, None, cure_found(plan, checks))
+    assert recommended["changes"] == {feature: "off"} and recommended["confirmed"] is True
+
+
+@pytest.mark.parametrize("faults", [{}, {(): 1.0}])
+def test_no_feature_is_confirmed_where_none_of_them_makes_a_difference(faults):
+    plan = likely()
+    assert cure_found(plan, curing.measured(curing.Machine(faults, "none", 1, 2), plan)) is None
+
+
+@pytest.mark.parametrize(("off", "rate"), [(["gro"], 1.0), (["tx", "gro"], 1.0), (["tx"], 0.5)])
+def test_another_cure_and_a_rare_fault_have_no_likely_feature(off, rate):
+    plan = make_plan(read_campaign(ASKED), "")
+    assert likely_campaign(plan, off, plan["paths"], rate) is None
+
+
+@pytest.mark.slow
+@NOISES
+def test_a_clean_card_has_seldom_a_likely_feature(noise):
+    named = 0
+    for seed in range(200):
+        plan = likely(seed=seed)
+        machine = curing.Machine({}, noise, seed, plan["workloads"][0]["duration"])
+        named += cure_found(plan, curing.measured(machine, plan)) is not None
+    assert named <= 20  # of 200 at 5 %, more than 20 have a chance of 0.1 %
 
 
 @pytest.mark.slow

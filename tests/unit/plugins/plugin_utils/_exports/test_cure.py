@@ -107,23 +107,24 @@ CUT = {"tx": "on", "tso": "on"}
 
 
 @pytest.mark.parametrize(
-    "broken, counts, seconds, bits",
+    "broken, counts, seconds, likely, bits",
     [
-        ({"tx": "on"}, {"wrong": 1}, 2.0, True),
-        (CUT, {"wrong": 100}, 1.0, True),
-        ({"tx": "on"}, {"wrong": 1, "late": 1}, 2.0, False),
+        ({"tx": "on"}, {"wrong": 1}, 2.0, False, True),
+        (CUT, {"wrong": 100}, 1.0, True, True),
+        ({"tx": "on"}, {"wrong": 1, "late": 1}, 2.0, False, False),
         # TSO is off, and TCP is broken: no device cuts it.
-        ({"tx": "on"}, {"wrong": 100}, 1.0, False),
-        ({"tx": "on"}, {"segments_lost": payload.FEWEST_SEGMENTS}, 2.0, False),
+        ({"tx": "on"}, {"wrong": 100}, 1.0, False, False),
+        ({"tx": "on"}, {"segments_lost": payload.FEWEST_SEGMENTS}, 2.0, False, False),
     ],
 )
-def test_what_struck_says_how_long_the_next_checks_are_and_whether_bits_are_asked_for(
-    broken, counts, seconds, bits
+def test_what_struck_says_how_long_the_next_checks_are_and_which_features_are_asked_for(
+    broken, counts, seconds, likely, bits
 ):
     plan = make_plan(read_campaign({**ASKED, "design": "integrity"}), "2026-01-05T00:00:00Z")
     cure = cure_found(plan, checks(plan, broken, counts=counts))
     advice = recommended.recommendation(ADVICE, plan, None, cure, 1767600000.0)
     assert advice["again"]["duration"] == advice["hop"]["duration"] == seconds
+    assert (advice["likely"] is not None) is likely
     assert (advice["bits"] is not None) is bits
 
 
