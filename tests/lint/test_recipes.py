@@ -175,19 +175,23 @@ class Copy:
         start = f"ROOT = {str(self.root)!r}\n"
         return run([sys.executable, "-c", start + code], cwd=self.folder, PYTHONPATH=path)
 
-    def programs(self, engine):
-        """Return the packages of the programs that role common wants on Debian."""
-        variables = {"offload_lab_engine": engine, "offload_lab_ends": [], "groups": {}}
-        variables["__offload_lab_preflight"] = {"preflight": {"distribution": {"id": "debian"}}}
+    def programs(self, *engines):
+        """Return of each engine the packages of the programs that role common wants on Debian."""
         file = str(self.root / "roles/common/vars/main.yml")
-        template = "{{ __offload_lab_packages }}"
-        tasks = [{"include_vars": file}, {"copy": {"content": template, "dest": "wanted.json"}}]
-        play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
-        (self.folder / "play.yml").write_text(json.dumps([play]))
+        distribution = {"preflight": {"distribution": {"id": "debian"}}}
+        plays = []
+        for engine in engines:
+            variables = {"offload_lab_engine": engine, "offload_lab_ends": [], "groups": {}}
+            variables["__offload_lab_preflight"] = distribution
+            copy = {"content": "{{ __offload_lab_packages }}", "dest": f"{engine}.json"}
+            tasks = [{"include_vars": file}, {"copy": copy}]
+            play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
+            plays.append(play)
+        (self.folder / "play.yml").write_text(json.dumps(plays))
         path = f"{self.folder}:{sysconfig.get_paths()['purelib']}"
         argv = ["ansible-playbook", "-i", "localhost,", "-c", "local", "play.yml"]
         run(argv, cwd=self.folder, ANSIBLE_COLLECTIONS_PATH=path)
-        return json.loads((self.folder / "wanted.json").read_text())
+        return [json.loads((self.folder / f"{engine}.json").read_text()) for engine in engines]
 
 
 def test_an_engine(tmp_path):
@@ -200,9 +204,8 @@ def test_an_engine(tmp_path):
     copy.edit(file, "Sockets())", "Sockets(), Toy())")
     copy.edit(file, "import Sockets\n", "import Sockets\nfrom .toy.toy import Toy\n")
     copy.python(USE_ENGINE)
-    usual = copy.programs("netperf")
+    usual, toys = copy.programs("netperf", "toy")
     assert usual["netserver"] == "netperf" and not {"toyload", "iperf3"} & set(usual)
-    toys = copy.programs("toy")
     assert toys["toyload"] == toys["toyserver"] == "toy-tools" and "netperf" not in toys
 
 
