@@ -130,10 +130,10 @@ def test_the_nodes_restore_themselves_after_sigkill(restored, tmp_path):
         "heartbeat_seconds": 5,
         **VARIABLES,
     }
-    settings = {f"offload_lab_{name}": value for name, value in variables.items()}
+    arguments = {f"offload_lab_{name}": value for name, value in variables.items()}
     process = subprocess.Popen(
         [
-            *("ansible-playbook", "playbooks/measure.yml", "-e", json.dumps(settings)),
+            *("ansible-playbook", "playbooks/measure.yml", "-e", json.dumps(arguments)),
             *("-e", f"ansible_python_interpreter={NODE_PYTHON}"),
         ],
         cwd=CHECKOUT,
@@ -198,14 +198,18 @@ def hosts(me):
 
 def test_a_campaign_over_ssh(lab_packages_required, tmp_path):
     campaign = {**CAMPAIGN, "paths": ["hosts"], "mtus": [9000]}
-    settings = {f"offload_lab_{name}": value for name, value in VARIABLES.items()}
+    arguments = {f"offload_lab_{name}": value for name, value in VARIABLES.items()}
     with lab_of_pods("systestkinds") as pods, ssh_nodes.over_ssh(
         pods, hosts, tmp_path / "ssh"
     ) as inventory:
         before = pods.state()
         for playbook in ("measure", "report"):
             ssh_nodes.play(
-                playbook, inventory, tmp_path / "results", offload_lab_campaign=campaign, **settings
+                playbook,
+                inventory,
+                tmp_path / "results",
+                offload_lab_campaign=campaign,
+                **arguments,
             )
         ssh_nodes.close(pods)
         assert unlike(before, pods.state()) == []
