@@ -55,8 +55,11 @@ FEWEST_DROPPED = 2  # packets
 MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other traffic drops some, too
 MOST_REASONS = 3
 LATE_CONNECTIONS = 2
-OFTEN = 40  # faults in a check of at most 4 s; a check of 1 s is then in trouble, too
-SHORTEST = 1.0  # s; a check needs no more if a fault strikes often, or if nothing passes
+# Faults in a check of at most 4 s, which has five rounds of each kind: one of them is then in trouble, too.
+OFTEN = 80
+SHORTEST = (
+    0.5  # s: one round of each kind, which is enough if a fault strikes often, or if nothing passes
+)
 
 
 class Corrupted(TypedDict):
@@ -470,7 +473,7 @@ def each_breaks_tcp(tally: Tally) -> bool:
 
 
 def strikes_often(payload: Payload) -> bool:
-    """Return whether a check of one second shows the fault: it has many faults, or nothing arrived."""
+    """Return whether one round of each kind shows the fault: there are many, or nothing arrived."""
     arrived = sum(check["arrived"] for check in payload["checks"].values())
     return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
 

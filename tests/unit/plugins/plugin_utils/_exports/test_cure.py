@@ -110,10 +110,10 @@ CUT = {"tx": "on", "tso": "on"}
     "broken, counts, seconds, likely, bits",
     [
         ({"tx": "on"}, {"wrong": 1}, 2.0, False, True),
-        (CUT, {"wrong": 100}, 1.0, True, True),
+        (CUT, {"wrong": 100}, 0.5, True, True),
         ({"tx": "on"}, {"wrong": 1, "late": 1}, 2.0, False, False),
         # TSO is off, and TCP is broken: no device cuts it.
-        ({"tx": "on"}, {"wrong": 100}, 1.0, False, False),
+        ({"tx": "on"}, {"wrong": 100}, 0.5, False, False),
         ({"tx": "on"}, {"segments_lost": payload.FEWEST_SEGMENTS}, 2.0, False, False),
     ],
 )
