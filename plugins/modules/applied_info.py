@@ -76,7 +76,7 @@ devices:
     programs:
       description: The BPF programs of others at this device now, their names by hook such as C(xdp).
       type: dict
-  sample: [{device: eth0, settings: 2, missing: false, drifted: [], programs: {}}]
+  sample: [{device: eth0, settings: 2, missing: false, programs: {}}]
 """
 
 import time

@@ -62,9 +62,12 @@ seealso:
 EXAMPLES = r"""
 - name: Ask which kernel to measure next
   offload.lab.kernels_bisect:
-    kernels: [linux-image-6.1.0-50-amd64, linux-image-6.1.0-53-amd64, linux-image-6.1.0-56-amd64]
+    kernels:
+      - linux-image-6.1.0-50-amd64
+      - linux-image-6.1.0-53-amd64
+      - linux-image-6.1.0-56-amd64
     results: results/kernels
-    question: "{{ lookup('ansible.builtin.file', 'my_campaign.yml') | hash('sha256') }}"
+    question: "{{ lookup('file', 'my_campaign.yml') | hash('sha256') }}"
     slower_percent: 10
   register: search
 """
@@ -107,5 +110,5 @@ answer:
   returned: success
   type: list
   elements: str
-  sample: ["The change is after 6.1.0-50 and not after 6.1.0-53; 3 of 3 kernels decided."]
+  sample: ["The change is after 6.1.0-50 and not after 6.1.0-53."]
 """

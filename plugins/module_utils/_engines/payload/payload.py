@@ -20,6 +20,7 @@ class PayloadCheck(ScriptEngine):
     tests = (result.TEST,)
     called = "the check of the payload"
     server = "the server of payload checks"
+    clock = 0.5  # one round of each kind takes more
     ends_on_time = False  # the last rounds of all kinds are finished, whatever the path delays
     descriptor = 199
     verb = "check"
