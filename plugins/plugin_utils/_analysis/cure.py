@@ -20,12 +20,13 @@ from .._trials.payload import (
     LATE_CONNECTIONS,
     LESSER,
     NOTHING_PASSES,
+    SHORTEST,
     Checks,
     Tallies,
     Tally,
     each_breaks_tcp,
+    enough,
     of_lesser,
-    strike_often,
 )
 from .blame import BlameSearch, holds, is_on, trials_of
 from .result import Blame, Trials
@@ -134,7 +135,7 @@ class Cure(NamedTuple):
     rate: float  # of the trials under the rarest blame that were in trouble
     uncut_too: bool  # whether packets are broken, too, that no device cuts
     of_tcp: bool  # whether TCP was in trouble wherever something was
-    often: bool  # whether the fault strikes so often that a check of one second shows it
+    enough: float | None  # s: a check that shows the fault, where it strikes often
 
 
 def _of_profile(checks: Checks, places: Iterable[PathAndMtu], profile: str | None) -> list[Tally]:
@@ -176,7 +177,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]
         or _strikes_small(troubled)
         or _strikes_uncut(plan, checks, blames),
         of_tcp=_break_tcp(troubled),
-        often=nothing_passes or strike_often(troubled),
+        enough=SHORTEST if nothing_passes else enough(troubled),
     )
 
 

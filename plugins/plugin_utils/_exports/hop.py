@@ -22,7 +22,6 @@ from .._campaign.interim import INTEGRITY, NAMED, NAMED_BLOCKS
 from .._campaign.nouns import Factor, Plan
 from .._campaign.plan_file import paths_of
 from .._statistics.rules import ALPHA
-from .._trials.payload import SHORTEST
 
 TROUBLED = 8.0  # trials in trouble that each profile should have if it does not cure
 FEWEST_BLOCKS = 4  # where nearly each trial is in trouble
@@ -111,12 +110,12 @@ def fewest_blocks(profiles: int, broken: int, tests: int) -> int:
     )
 
 
-def seconds_for(plan: Plan, rate: float, often: bool) -> float:
+def seconds_for(plan: Plan, rate: float, enough: float | None) -> float:
     """Return how long a check takes to see such a fault, in seconds."""
     seconds = max((float(load["duration"]) for load in plan["workloads"]), default=4.0)
     if rate < NEARLY_EACH:
         return seconds
-    return min(SHORTEST if often else SHORT, seconds)
+    return min(enough or SHORT, seconds)
 
 
 def _fewest(chains: Mapping[str, Sequence[FactorEntry]]) -> int:
@@ -130,11 +129,12 @@ def hop_campaign(
     off: Sequence[str],
     paths: Iterable[str],
     rate: float = 1.0,
-    often: bool = False,
+    enough: float | None = None,
 ) -> FollowUp | None:
     """Return the campaign for the settings that a cure switches off, on the paths that they break;
     None if it would show nothing new. ``rate`` is the share of earlier trials in trouble: a rare
-    fault needs more blocks. Where it strikes ``often`` in these, a check is short.
+    fault needs more blocks. ``enough`` is the length of a check in seconds that shows it,
+    where it strikes often in these.
 
     Other settings stay unchanged on the hosts, so the settings that these need are on.
     """
@@ -155,7 +155,7 @@ def hop_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, often),
+        "duration": seconds_for(plan, rate, enough),
         "confirm": 0,
     }
 
@@ -220,12 +220,16 @@ def _factors(factor: Factor, bits: Iterable[str]) -> list[FactorEntry]:
 
 
 def bits_campaign(
-    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0, often: bool = False
+    plan: Plan,
+    off: Sequence[str],
+    paths: Iterable[str],
+    rate: float = 1.0,
+    enough: float | None = None,
 ) -> FollowUp | None:
     """Return the campaign for the settings that a cure switches off, on the paths that they break;
     None if none of them is a group.
 
-    ``rate`` and ``often`` are the same as of :func:`hop_campaign`. Planning the campaign removes features that
+    ``rate`` and ``enough`` are the same as of :func:`hop_campaign`. Planning the campaign removes features that
     no device can vary.
     """
     paths = list(paths)
@@ -252,7 +256,7 @@ def bits_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, often),
+        "duration": seconds_for(plan, rate, enough),
         "confirm": 0,
     }
 
@@ -275,7 +279,11 @@ def _without_each(names: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def likely_campaign(
-    plan: Plan, off: Sequence[str], paths: Iterable[str], rate: float = 1.0, often: bool = False
+    plan: Plan,
+    off: Sequence[str],
+    paths: Iterable[str],
+    rate: float = 1.0,
+    enough: float | None = None,
 ) -> FollowUp | None:
     """Return the campaign that varies only the features with which a device cuts the TCP of these paths;
     None where the cure is no single group, or the fault does not strike nearly each trial.
@@ -304,6 +312,6 @@ def likely_campaign(
         "mtus": list(plan["mtus"]),
         "factors": factors,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, often),
+        "duration": seconds_for(plan, rate, enough),
         "confirm": 0,
     }

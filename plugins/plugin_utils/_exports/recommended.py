@@ -154,10 +154,10 @@ def _names_under(
     return [name for name, levels in profiles.items() if holds(plan, settings, levels)]
 
 
-def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) -> FollowUp:
+def again(plan: Plan, levels: Levels, rate: float = 1.0, enough: float | None = None) -> FollowUp:
     """Return the campaign that asks whether a cure is still needed: with it, without it and with
     all off. ``rate`` is the share of the trials that were in trouble: the rarer, the more blocks.
-    Where it strikes ``often`` in these, a check is short.
+    ``enough`` is the length of a check in seconds that shows it, where it strikes often.
     """
     without = all_on(plan["factors"])
     profiles = {"all_off": all_off(plan["factors"]), APPLIED: dict(levels), "all_on": without}
@@ -175,7 +175,7 @@ def again(plan: Plan, levels: Levels, rate: float = 1.0, often: bool = False) ->
         "factors": [_factor(factor) for factor in plan["factors"]],
         "profiles": profiles,
         "workloads": ["payload"],
-        "duration": seconds_for(plan, rate, often),
+        "duration": seconds_for(plan, rate, enough),
         "confirm": 0,
     }
 
@@ -186,7 +186,7 @@ def _of_features(cure: Cure, plan: Plan) -> tuple[FollowUp | None, FollowUp | No
     """
     if cure.uncut_too:
         return None, None
-    asked = (plan, cure.off, cure.paths, cure.rate, cure.often)
+    asked = (plan, cure.off, cure.paths, cure.rate, cure.enough)
     return likely_campaign(*asked) if cure.of_tcp else None, bits_campaign(*asked)
 
 
@@ -215,8 +215,8 @@ def _cure(cure: Cure, plan: Plan) -> Cured:
             "trials": cure.checks.trials,
             "troubled": cure.checks.troubled,
         },
-        "again": again(plan, cure.levels, cure.rate, cure.often),
-        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.often),
+        "again": again(plan, cure.levels, cure.rate, cure.enough),
+        "hop": hop_campaign(plan, cure.off, cure.paths, cure.rate, cure.enough),
         "likely": likely,
         "bits": bits,
     }

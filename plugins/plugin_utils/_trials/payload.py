@@ -55,11 +55,11 @@ FEWEST_DROPPED = 2  # packets
 MORE_DROPPED = 10  # times as many in a trial as under clean profiles: other traffic drops some, too
 MOST_REASONS = 3
 LATE_CONNECTIONS = 2
-# Faults in a check of at most 4 s, which has five rounds of each kind: one of them is then in trouble, too.
-OFTEN = 80
-SHORTEST = (
-    0.5  # s: one round of each kind, which is enough if a fault strikes often, or if nothing passes
-)
+# Faults in a check of at most 4 s, which has five rounds of each kind: two of them are then in trouble, too.
+OFTEN = 40
+SHORT = 1.0  # s: two rounds of each kind; enough if a fault strikes often, or if nothing passes
+VERY_OFTEN = 80  # the same for one round of each kind
+SHORTEST = 0.5  # s: one round of each kind
 
 
 class Corrupted(TypedDict):
@@ -458,8 +458,20 @@ def faults(payload: Payload) -> int:
 
 def strike_often(tallies: Sequence[Tally]) -> bool:
     """Return whether the trials of these profiles met OFTEN faults each, on average."""
-    trials = sum(tally["trials"] for tally in tallies)
-    return sum(faults(tally["whole"]) for tally in tallies) >= OFTEN * max(1, trials)
+    return _faults_each(tallies) >= OFTEN
+
+
+def _faults_each(tallies: Sequence[Tally]) -> float:
+    return sum(faults(tally["whole"]) for tally in tallies) / max(1, _trials_of(tallies))
+
+
+def enough(tallies: Sequence[Tally]) -> float | None:
+    """Return how long a check is, in seconds, that shows a fault with these trials in trouble; None where
+    it does not strike often.
+    """
+    if _faults_each(tallies) >= VERY_OFTEN:
+        return SHORTEST
+    return SHORT if strike_often(tallies) else None
 
 
 def each_breaks_tcp(tally: Tally) -> bool:
@@ -473,7 +485,7 @@ def each_breaks_tcp(tally: Tally) -> bool:
 
 
 def strikes_often(payload: Payload) -> bool:
-    """Return whether one round of each kind shows the fault: there are many, or nothing arrived."""
+    """Return whether a check of one second shows the fault: it has many faults, or nothing arrived."""
     arrived = sum(check["arrived"] for check in payload["checks"].values())
     return (bool(payload["error"]) and not arrived) or faults(payload) >= OFTEN
 

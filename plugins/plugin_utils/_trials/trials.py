@@ -161,8 +161,7 @@ def visit_cells(
 def shortened(
     plan: Plan, cells: Iterable[CellToMeasure], struck: Container[tuple[str, str, str]]
 ) -> list[CellToMeasure]:
-    """Return the cells of a check; where the fault strikes often as found, one round of
-    each kind shows it.
+    """Return the cells of a check; where the fault strikes often as found, a second shows it.
 
     ``struck`` has the profiles, pairs and paths with such trials. A plan that measures all its blocks
     wants the bounds of long checks, and keeps them.
@@ -171,7 +170,7 @@ def shortened(
         return list(cells)
     return [
         (
-            {**cell, "workload": {**cell["workload"], "duration": payload.SHORTEST}}
+            {**cell, "workload": {**cell["workload"], "duration": payload.SHORT}}
             if (AS_FOUND, cell["pair"], cell["path"]) in struck
             else cell
         )

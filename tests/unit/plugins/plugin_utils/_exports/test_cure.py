@@ -112,6 +112,7 @@ CUT = {"tx": "on", "tso": "on"}
         ({"tx": "on"}, {"wrong": 1}, 2.0, False, True),
         (CUT, {"wrong": 100}, 0.5, True, True),
         ({"tx": "on"}, {"wrong": 1, "late": 1}, 2.0, False, False),
+        ({"tx": "on"}, {"wrong": 79}, 1.0, False, False),
         # TSO is off, and TCP is broken: no device cuts it.
         ({"tx": "on"}, {"wrong": 100}, 0.5, False, False),
         ({"tx": "on"}, {"segments_lost": payload.FEWEST_SEGMENTS}, 2.0, False, False),

@@ -292,7 +292,7 @@ def test_guards_compare_with_the_lab():
 @pytest.mark.parametrize(
     "until, struck, seconds",
     [
-        ("named", ("as_found", "node1-node2", "physical"), 0.5),
+        ("named", ("as_found", "node1-node2", "physical"), 1.0),
         ("named", ("as_found", "node1-node3", "physical"), 4.0),
         ("named", ("all_on", "node1-node2", "physical"), 4.0),
         (None, ("as_found", "node1-node2", "physical"), 4.0),
