@@ -36,6 +36,11 @@ ONE_LAB = tuple(
     f"tests/system/test_{name}.py"
     for name in ("apply", "evidence", "guards", "lab", "time_budget", "trials", "verify")
 )
+# Their cards have the same names, by which the kernel's events are counted in all namespaces.
+ONE_CARD = tuple(
+    f"tests/integration/test_{name}.py"
+    for name in ("crossing", "payload", "reproduce", "tracepoints")
+)
 ONE_BY_ONE = (
     "tests/lint/test_linters.py",
     "tests/molecule/test_molecule.py",
@@ -67,6 +72,8 @@ def _scope_of(test):
     path = test.split("::", 1)[0]
     if path in ONE_LAB:
         return "one lab"
+    if path in ONE_CARD:
+        return "one card"
     if path == HALVED:
         return path + test.partition("[")[2].partition("-")[0].rstrip("]")
     return test if path in ONE_BY_ONE else path
