@@ -12,7 +12,7 @@ description:
     Playbook C(kernels) measures it and asks again.
   - The first kernel is good and the last one bad. The module first asks for both, and fails if they do not differ.
   - A kernel whose measurement does not decide is measured up to three times. Then a neighbour takes its place.
-  - The range is wrong with a probability of 1 % at most, if only one kernel of the list brings the change.
+  - All decisions share an error level of 1 %. It holds if only one kernel of the list brings the change.
   - All it remembers is in the results folders, so a stopped search goes on.
 author:
   - The offload.lab developers (@offload-lab)

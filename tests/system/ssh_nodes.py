@@ -120,7 +120,7 @@ def over_ssh(lab, ends, folder):
 def close(lab):
     """End the connections that Ansible keeps, and wait until nothing of them runs on a node for a second.
 
-    Processes are listed again and again: once a list had none, and the next one had two.
+    One list is not enough: it can lack processes that the next one has.
     """
     until = time.monotonic() + CLOSED_S
     lists_without = 0

@@ -26,8 +26,10 @@ def kept_devices(
     for settings in profiles:
         if NODE in settings:
             items.setdefault((None, HOST), {"name": HOST})
-        here = {key: groups for key, groups in settings.items() if classes.get(key) or key == NODE}
-        for device in devices_of_classes(with_commands(here, allowed), classes, [GROUP]):
+        of_host = {
+            key: groups for key, groups in settings.items() if classes.get(key) or key == NODE
+        }
+        for device in devices_of_classes(with_commands(of_host, allowed), classes, [GROUP]):
             item = items[(device["netns"], device["name"])]
             item[GROUP] = {**item.get(GROUP, {}), **device[GROUP]}
     return list(items.values())

@@ -57,9 +57,9 @@ def _with_commands(requested: Iterable[Device], settings: list[Item]) -> list[It
     by_key = {key_of(item): item for item in settings}
     reader = NodeReader()
     for device in requested:
-        asked = COMMAND.asked_of(device.requested)
-        if asked:
-            state = COMMAND.read({device.name: asked}, device.netns, reader)[device.name]
+        commands = COMMAND.asked_of(device.requested)
+        if commands:
+            state = COMMAND.read({device.name: commands}, device.netns, reader)[device.name]
             item = by_key.setdefault(device.key, {"name": device.name, "netns": device.netns})
             item[COMMAND.kept_as] = COMMAND.kept(COMMAND.described(state))
     return list(by_key.values())

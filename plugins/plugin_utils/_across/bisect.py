@@ -99,8 +99,8 @@ def next_kernel(
 
 def entries_between(older: str, newer: str) -> list[str]:
     """Return the entries of a Debian changelog that an older one lacks."""
-    known = {entry.partition("\n")[0] for entry in _entries(older)}
-    return [entry for entry in _entries(newer) if entry.partition("\n")[0] not in known]
+    old_titles = {entry.partition("\n")[0] for entry in _entries(older)}
+    return [entry for entry in _entries(newer) if entry.partition("\n")[0] not in old_titles]
 
 
 def _entries(changelog: str) -> list[str]:

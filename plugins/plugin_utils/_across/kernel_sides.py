@@ -205,8 +205,8 @@ def next_of(
     undecided = [kernel for kernel in kernels if kernel not in sides]
     spent = {kernel for kernel in undecided if len(measured[kernel]) >= MOST_MEASURED}
     following = bisect.next_kernel(kernels, sides, spent | set(failed))
-    found = None if following else bisect.range_of(kernels, sides)
-    return Next(following, sides, found, str(oracle))
+    ends_range = None if following else bisect.range_of(kernels, sides)
+    return Next(following, sides, ends_range, str(oracle))
 
 
 def step_of(

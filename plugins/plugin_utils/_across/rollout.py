@@ -72,8 +72,8 @@ class RolledHost(NamedTuple):
     @property
     def harm(self) -> str:
         """Return what the settings broke; empty where they broke nothing."""
-        known = {fault.where for fault in self.before}
-        new = [fault.what for fault in self.after if fault.where not in known]
+        places_before = {fault.where for fault in self.before}
+        new = [fault.what for fault in self.after if fault.where not in places_before]
         return self.error.rstrip(".") or text.listed(new)
 
 
@@ -116,9 +116,9 @@ def _stop(hosts: Sequence[RolledHost], number: int, kept: str) -> list[Sentence]
     sentences = [line("worse", f"{host.name}: {host.harm}.") for host in batch if host.harm]
     what = f"Batch {number} ({text.count(len(batch), 'host')}) is reverted, and the rollout stops"
     sentences.append(line("worse", f"{what}. The settings stay on {kept}."))
-    left = [host for host in batch if host.revert_error]
+    not_reverted = [host for host in batch if host.revert_error]
     return sentences + [
-        line("worse", f"{host.name} {NOT_REVERTED}: {host.revert_error}") for host in left
+        line("worse", f"{host.name} {NOT_REVERTED}: {host.revert_error}") for host in not_reverted
     ]
 
 

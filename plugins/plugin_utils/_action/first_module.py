@@ -16,7 +16,11 @@ from .controller import Answered, TaskVars
 
 NEEDED = "3.8 or later (3.9 with ansible-core 2.20)"
 # What the shell, an old Python, and ansible-core's own check of the version print.
-_MISSING = re.compile(r"interpreter '[^']*' was not found|^\S*sh: .*: not found", re.MULTILINE)
+_MISSING = re.compile(
+    r"interpreter '[^']*' was not found"
+    r"|^\S*sh: .*python[0-9.]*: (?:not found|No such file or directory)",
+    re.MULTILINE,
+)
 _TOO_OLD = re.compile(r"\bSyntaxError: |requires a minimum of Python", re.MULTILINE)
 
 

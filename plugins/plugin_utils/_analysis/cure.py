@@ -20,7 +20,7 @@ from .._trials.payload import (
     LATE_CONNECTIONS,
     LESSER,
     NOTHING_PASSES,
-    SHORTEST,
+    ONE_ROUND,
     Checks,
     Tallies,
     Tally,
@@ -177,7 +177,7 @@ def cure_of(plan: Plan, checks: Checks, blames: Mapping[PathAndMtu, list[Blame]]
         or _strikes_small(troubled)
         or _strikes_uncut(plan, checks, blames),
         of_tcp=_break_tcp(troubled),
-        enough=SHORTEST if nothing_passes else enough(troubled),
+        enough=ONE_ROUND if nothing_passes else enough(troubled),
     )
 
 

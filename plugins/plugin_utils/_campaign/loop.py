@@ -179,8 +179,10 @@ def profile_arguments(
         target: Arguments = {"devices": kept.devices}
     else:
         settings = plan.profiles[step["profile"]].get(member["end"], {})
-        here = {name: kinds for name, kinds in settings.items() if name not in member["elsewhere"]}
-        target = {"settings": with_commands(here, options.commands), "classes": devices}
+        of_host = {
+            name: kinds for name, kinds in settings.items() if name not in member["elsewhere"]
+        }
+        target = {"settings": with_commands(of_host, options.commands), "classes": devices}
     return {
         **target,
         "elsewhere": member["elsewhere"],

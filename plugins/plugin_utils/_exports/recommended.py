@@ -186,8 +186,8 @@ def _of_features(cure: Cure, plan: Plan) -> tuple[FollowUp | None, FollowUp | No
     """
     if cure.uncut_too:
         return None, None
-    asked = (plan, cure.off, cure.paths, cure.rate, cure.enough)
-    return likely_campaign(*asked) if cure.of_tcp else None, bits_campaign(*asked)
+    arguments = (plan, cure.off, cure.paths, cure.rate, cure.enough)
+    return likely_campaign(*arguments) if cure.of_tcp else None, bits_campaign(*arguments)
 
 
 def _cure(cure: Cure, plan: Plan) -> Cured:

@@ -57,9 +57,11 @@ MOST_REASONS = 3
 LATE_CONNECTIONS = 2
 # Faults in a check of at most 4 s, which has five rounds of each kind: two of them are then in trouble, too.
 OFTEN = 40
-SHORT = 1.0  # s: two rounds of each kind; enough if a fault strikes often, or if nothing passes
+TWO_ROUNDS = (
+    1.0  # s: two rounds of each kind; enough if a fault strikes often, or if nothing passes
+)
 VERY_OFTEN = 80  # the same for one round of each kind
-SHORTEST = 0.5  # s: one round of each kind
+ONE_ROUND = 0.5  # s: one round of each kind
 
 
 class Corrupted(TypedDict):
@@ -470,8 +472,8 @@ def enough(tallies: Sequence[Tally]) -> float | None:
     it does not strike often.
     """
     if _faults_each(tallies) >= VERY_OFTEN:
-        return SHORTEST
-    return SHORT if strike_often(tallies) else None
+        return ONE_ROUND
+    return TWO_ROUNDS if strike_often(tallies) else None
 
 
 def each_breaks_tcp(tally: Tally) -> bool:

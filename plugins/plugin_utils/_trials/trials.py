@@ -170,7 +170,7 @@ def shortened(
         return list(cells)
     return [
         (
-            {**cell, "workload": {**cell["workload"], "duration": payload.SHORT}}
+            {**cell, "workload": {**cell["workload"], "duration": payload.TWO_ROUNDS}}
             if (AS_FOUND, cell["pair"], cell["path"]) in struck
             else cell
         )

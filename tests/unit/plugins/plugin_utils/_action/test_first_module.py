@@ -28,6 +28,10 @@ MISSING = (
         "module_stderr": "/bin/sh: 1: /usr/bin/python3: not found",
     },
     {"msg": "MODULE FAILURE", "module_stderr": "/bin/sh: 1: /usr/bin/python3: not found"},
+    {
+        "msg": "MODULE FAILURE",
+        "module_stderr": "/bin/bash: line 1: /usr/bin/python3.9: No such file or directory",
+    },
 )
 
 
@@ -51,6 +55,7 @@ def test_no_python(result):
         {"changed": False},
         {"failed": True, "msg": "eth9: there is no such device"},
         {"failed": True, "msg": "MODULE FAILURE", "module_stderr": "sudo: a password is required"},
+        {"failed": True, "msg": "MODULE FAILURE", "module_stderr": "/bin/sh: 1: sudo: not found"},
         {"msg": "fine", "module_stderr": "SyntaxError: of a user's sitecustomize"},
     ],
 )
